@@ -20,6 +20,8 @@ class HomeAgentError(HomeAssistantError):
     said = ""
     """What a server said of it. It may quote a conversation, so it goes neither to the log nor into
     events."""
+    quotes = False
+    """Whether the detail repeats what an outsider may have written."""
 
     def __init__(self, detail: str = "", **placeholders: Any) -> None:
         self.detail = detail

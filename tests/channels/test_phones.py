@@ -13,14 +13,12 @@ from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, EventOrigin, HomeAssistant, ServiceCall
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, speech
+from tests.helpers.agent import speech
 from tests.helpers.phones import Phones, push_service
-from tests.helpers.secure_house import SecureHouse, pending_ids
+from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, ask, pending_ids
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
-UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-RAN = [("lock.unlock", ("lock.front_door",))]
 QUESTION = "Should I unlock the Front Door?"
 PIN = "4711"
 TARGETS = [
@@ -39,13 +37,6 @@ async def phones(
         await found.async_register("anna", secure.anna)
         await found.async_register("ben", secure.ben)
         yield found
-
-
-async def ask(agent: Agent, **options: Any) -> Any:
-    """Say something that makes the model unlock the door."""
-    agent.server.clear()
-    agent.server.script([tool_calls([UNLOCK]), text("The model's own words.")])
-    return await agent.say("Open the front door", **options)
 
 
 def anna(secure: SecureHouse) -> Context:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from html import escape
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -9,6 +10,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
+from custom_components.home_agent.texts import literal
 from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import device_registry as dr
@@ -21,8 +23,6 @@ from tests.helpers.timers import shown
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-SET = {"action": "set", "name": "Pasta"}
-"""A phone counts down a timer itself, but no reminder at a time of the day."""
 DUE = "It is time: Pasta."
 ANNAS = [{"person": "person.anna", "targets": ["notify.mobile_app_anna_tablet"]}]
 
@@ -50,13 +50,15 @@ def device_of(hass: HomeAssistant, phone: str) -> str:
     )
 
 
-async def remind(agent: Agent, freezer: FrozenDateTimeFactory, phone: str) -> None:
-    """Let Anna set a reminder on a phone, and let its time come."""
+async def remind(agent: Agent, freezer: FrozenDateTimeFactory, phone: str, name: str = "Pasta") -> None:
+    """Let Anna set a reminder on a phone, and let its time come: the phone counts down timers itself."""
     state = agent.hass.states.get("person.anna")
     assert state is not None
     context = Context(user_id=state.attributes["user_id"])
     at = dt_util.now() + timedelta(minutes=10)
-    agent.server.script([tool_calls([("timer", {**SET, "when": f"{at:%H:%M}"})]), text("Set.")])
+    agent.server.script(
+        [tool_calls([("timer", {"action": "set", "name": name, "when": f"{at:%H:%M}"})]), text("Set.")]
+    )
     device_id = device_of(agent.hass, phone)
     await agent.say("Remind me of the pasta at ten past three", context=context, device_id=device_id)
     await async_pass(agent.hass, freezer, 601)
@@ -107,3 +109,16 @@ async def test_the_phone_of_somebody_else(
     await remind(agent, freezer, "ben_phone")
     assert said(phones) == {"anna_tablet": [DUE]}
     assert len(shown(hass)) == 1
+
+
+async def test_a_name_is_shown_as_it_is(
+    hass: HomeAssistant, model_server: ModelServer, phones: Phones, freezer: FrozenDateTimeFactory
+) -> None:
+    """No renderer hides an address behind words: neither that of the app nor that of Home Assistant."""
+    agent = await async_agent(hass, model_server, {"notify_targets": ANNAS})
+    name = "<a href='https://evil.example'>Bank</a>"
+    await remind(agent, freezer, "anna_phone", name)
+    assert said(phones) == {"anna_phone": [f"It is time: {escape(name, quote=False)}."]}
+    await agent.set_options(notify_targets=[])
+    await remind(agent, freezer, "ben_phone", "[Bank](https://evil.example)")
+    assert shown(hass) == [f"It is time: {literal('[Bank](https://evil.example)')}."]

@@ -13,6 +13,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
 
 ENTITIES: dict[str, tuple[str, dict[str, Any]]] = {
     "lock.front_door": ("locked", {"supported_features": 1}),
@@ -48,6 +49,11 @@ SERVICES: dict[tuple[str, str], str] = {
     ("switch", "turn_off"): "off",
 }
 """What each service leaves behind."""
+
+
+UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
+RAN = [("lock.unlock", ("lock.front_door",))]
+"""What the model calls, and what has moved after a yes."""
 
 
 @dataclass(slots=True)
@@ -125,6 +131,15 @@ class SecureHouse:
     def moved(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return what was called, in order."""
         return [(call.service, call.entity_ids) for call in self.calls]
+
+
+async def ask(
+    agent: Agent, *calls: tuple[str, dict[str, Any]], said: str = "Open the front door", **options: Any
+) -> Any:
+    """Say something that makes the model call, to unlock the door if nothing else; return the answer."""
+    agent.server.clear()
+    agent.server.script([tool_calls(list(calls or (UNLOCK,))), text("The model's own words.")])
+    return await agent.say(said, **options)
 
 
 def pending_ids(hass: HomeAssistant) -> list[str]:

@@ -3,7 +3,6 @@
 from itertools import product
 import json
 import re
-from typing import Any
 
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
@@ -15,22 +14,10 @@ from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.const import MATCH_ALL
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import Agent, speech
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.agent import speech
+from tests.helpers.secure_house import RAN, SecureHouse, ask
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
-
-UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-RAN = [("lock.unlock", ("lock.front_door",))]
-
-
-async def ask(agent: Agent, **options: Any) -> str:
-    """Have the agent ask whether to unlock the door, and return the conversation's id."""
-    agent.server.clear()
-    agent.server.script([tool_calls([UNLOCK]), text("The model's own words.")])
-    result = await agent.say("Open the front door", **options)
-    assert result.continue_conversation is True
-    return str(result.conversation_id)
+from tests.servers.replies import text
 
 
 @pytest.mark.parametrize("language", languages())
@@ -243,7 +230,7 @@ async def test_what_is_no_yes_unlocks_nothing(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, sentence: str, language: str
 ) -> None:
     agent = await secure.async_agent(model_server)
-    conversation_id = await ask(agent, language=language)
+    conversation_id = (await ask(agent, language=language)).conversation_id
     await agent.say(sentence, conversation_id=conversation_id, language=language)
     assert secure.moved() == []
 
@@ -255,7 +242,7 @@ async def test_a_yes_in_norwegian(
     options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
     agent = await secure.async_agent(model_server, options)
     for language in ("no", "nb", "nn"):
-        conversation_id = await ask(agent, language=language)
+        conversation_id = (await ask(agent, language=language)).conversation_id
         await agent.say("fire sju en en", conversation_id=conversation_id, language=language)
         assert secure.moved() == RAN
         secure.reset()
@@ -287,7 +274,7 @@ async def test_a_pin_in_words_stays_with_us(
     """Neither the model nor history, events or the chat log get it; a wrong one unlocks nothing."""
     options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "9999")}
     agent = await secure.async_agent(model_server, options)
-    conversation_id = await ask(agent, language=language)
+    conversation_id = (await ask(agent, language=language)).conversation_id
     events = async_capture_events(hass, MATCH_ALL)
     model_server.clear()
     await agent.say(sentence, conversation_id=conversation_id, language=language)
@@ -315,7 +302,7 @@ async def test_an_unclear_pin_is_asked_for_again(
     """It does not count as wrong: the right PIN still opens the door after many of them."""
     options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
     agent = await secure.async_agent(model_server, options)
-    conversation_id = await ask(agent)
+    conversation_id = (await ask(agent)).conversation_id
     for _ in range(5):
         answer = await agent.say("it is four", conversation_id=conversation_id)
         answer = await agent.say("forty seven", conversation_id=conversation_id)
@@ -331,7 +318,7 @@ async def test_a_new_request_while_a_pin_is_awaited(
     """An ordinary sentence with a number is not a PIN: the model receives it unchanged."""
     options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
     agent = await secure.async_agent(model_server, options)
-    conversation_id = await ask(agent)
+    conversation_id = (await ask(agent)).conversation_id
     model_server.clear()
     model_server.script([text("Fine.")])
     await agent.say("set the heating to twenty one degrees", conversation_id=conversation_id)

@@ -1,19 +1,16 @@
-"""Rules that are picked from lists: what they stop, ask about and allow, and which the page refuses."""
+"""Rules that are picked from lists: what they stop, ask about and allow."""
 
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config.choices import async_labels
-from custom_components.home_agent.const import DOMAIN
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import speech
 from tests.helpers.checks import every
-from tests.helpers.options_pages import is_saved, page, save, selector_of, shown
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -30,14 +27,6 @@ async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
     label = lr.async_get(hass).async_create("Kids")
     registry = er.async_get(hass)
     registry.async_update_entity("light.hall", area_id=kitchen.id, labels={label.label_id})
-    return found
-
-
-@pytest.fixture
-def entry(hass: HomeAssistant) -> MockConfigEntry:
-    """Return an entry that is not set up."""
-    found = MockConfigEntry(domain=DOMAIN, data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "m"})
-    found.add_to_hass(hass)
     return found
 
 
@@ -131,24 +120,6 @@ async def test_an_action_of_a_later_release(
     assert secure.moved() == []
 
 
-async def test_rules_are_shown_in_words(
-    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
-) -> None:
-    """The form holds labels in the language of the house; stored are keys."""
-    hass.config.language = "de"
-    selector = selector_of(await page(hass, entry, "permissions"), "policy_choices")
-    fields = selector.config["fields"]
-    assert fields["decision"]["selector"].config["options"] == ["Nie", "Erst fragen", "Immer erlauben"]
-    assert "Schlösser aufschließen oder öffnen" in fields["actions"]["selector"].config["options"]
-    typed = rule(
-        "Nie", actions=["Schlösser aufschließen oder öffnen"], kinds=["Schloss"], entities=["lock.cellar"]
-    )
-    assert is_saved(await save(hass, entry, "permissions", {"policy_choices": [typed]}))
-    stored = rule(NEVER, actions=["lock"], kinds=["lock"], entities=["lock.cellar"])
-    assert entry.options["policy_choices"] == [stored]
-    assert shown(await page(hass, entry, "permissions"))["policy_choices"] == [typed]
-
-
 @pytest.mark.parametrize(
     ("choice", "runs"),
     [
@@ -191,50 +162,3 @@ async def test_each_word_means_one_thing(hass: HomeAssistant, secure: SecureHous
         assert len(set(words.values())) == len(words)
     item = {field: list(words) for field, words in labels.by_field.items()}
     assert labels.values(labels.show([item])) == [item]
-
-
-@pytest.mark.parametrize(
-    ("choice", "error", "told"),
-    [
-        (rule("Never"), "choice_empty", {}),
-        (rule("Never", actions=["unlok"]), "choice_unknown", {"name": "unlok"}),
-        (rule("Never", kinds=["lights"]), "choice_unknown", {"name": "lights"}),
-        (rule("Never", entities=["lock.frontdor"]), "choice_unknown", {"name": "lock.frontdor"}),
-        (
-            rule("Never", actions=["lock"], entities=["light.hall"]),
-            "choice_not_for",
-            {"name": "Unlock or open locks", "entity": "Hall"},
-        ),
-        (
-            rule("Never", kinds=["lock"], entities=["light.hall"]),
-            "choice_not_for",
-            {"name": "Lock", "entity": "Hall"},
-        ),
-    ],
-)
-async def test_a_rule_that_cannot_match_is_refused(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    entry: MockConfigEntry,
-    *,
-    choice: dict[str, Any],
-    error: str,
-    told: dict[str, str],
-) -> None:
-    result = await save(hass, entry, "permissions", {"policy_choices": [choice]})
-    assert result["errors"] == {"policy_choices": error}
-    placeholders = result["description_placeholders"] or {}
-    assert {key: placeholders[key] for key in told} == told
-    assert not entry.options
-
-
-async def test_what_is_stored_can_be_saved_again(
-    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
-) -> None:
-    """A repair issue names what no longer exists; it does not keep others from being saved."""
-    stored = [rule(NEVER, entities=["lock.gone"])]
-    hass.config_entries.async_update_entry(entry, options={"policy_choices": stored})
-    before = shown(await page(hass, entry, "permissions"))["policy_choices"]
-    typed = {"policy_choices": before, "policy_confirmation_timeout": 70}
-    assert is_saved(await save(hass, entry, "permissions", typed))
-    assert entry.options["policy_choices"] == stored

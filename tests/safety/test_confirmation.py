@@ -28,23 +28,14 @@ from homeassistant.const import MATCH_ALL
 from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.agent import async_add_agent, async_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.further import async_add_further
-from tests.helpers.secure_house import SecureHouse, pending_ids
+from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, ask, pending_ids
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-RAN = [("lock.unlock", ("lock.front_door",))]
 PIN = "4711"
-
-
-async def ask(agent: Agent, *calls: tuple[str, dict[str, Any]], **options: Any) -> Any:
-    """Say something that makes the model call, and return the answer."""
-    agent.server.clear()
-    agent.server.script([tool_calls(list(calls or (UNLOCK,))), text("The model's own words.")])
-    return await agent.say("Open the front door", **options)
 
 
 def outcomes(events: list[Event]) -> list[str]:
@@ -68,17 +59,6 @@ async def test_events(hass: HomeAssistant, model_server: ModelServer, secure: Se
     assert outcomes(resolved) == ["approved"]
     assert "9876" not in json.dumps([dict(event.data) for event in (*requested, *resolved)])
     assert secure.calls[0].data == {"code": "9876"}
-
-
-async def test_the_speaker_is_the_one_who_acts(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
-    """What was confirmed runs in the name of who asked for it."""
-    agent = await secure.async_agent(model_server)
-    anna = Context(user_id=secure.anna.id)
-    asked = await ask(agent, context=anna)
-    await agent.say("yes", conversation_id=asked.conversation_id, context=Context(user_id=secure.anna.id))
-    assert secure.calls[0].context.user_id == secure.anna.id
 
 
 async def test_a_model_cannot_confirm(
@@ -261,21 +241,6 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
         assert not re.search(rf"(?<!\d){PIN}(?!\d)", place)
         assert "four seven one one" not in place
         assert "4 7 1 1" not in place
-
-
-async def test_pin_brute_force(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
-    """Three wrong ones end the action, ten wrong ones end PINs for a while."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    agent = await secure.async_agent(model_server, options)
-    resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
-    for first in range(4):
-        asked = await ask(agent)
-        for guess in range(3):
-            await agent.say(f"{first}00{guess}", conversation_id=asked.conversation_id)
-    assert outcomes(resolved) == ["wrong_pin"] * 4
-    asked = await ask(agent)
-    await agent.say(PIN, conversation_id=asked.conversation_id)
-    assert secure.calls == [], "even the right one is not looked at any more"
 
 
 async def test_wrong_pins_are_counted_for_the_home(

@@ -13,7 +13,7 @@ from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, speech
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.listening import Listener, start_turn
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.secure_house import UNLOCK, SecureHouse
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import hang, status, text, tool_calls
 
@@ -21,7 +21,6 @@ __all__ = ["names_lead_home"]
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "answers.yaml"
 TABLES: dict[str, Any] = yaml.safe_load(FIXTURE.read_text(encoding="utf-8"))
-UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 GARAGE = {"action": "open", "entity_id": "cover.garage"}
 UNLOCKS = {
     "en": Ordered(frozenset({"unlock", "open"}), ("Front Door",)),

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.safety.contents import effects
 from custom_components.home_agent.safety.rules import Effect, RuleSet
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, EventOrigin, HomeAssistant
@@ -16,7 +15,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, ll
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
 from tests.helpers.policies import SERVICES
-from tests.helpers.secure_house import ENTITIES, SecureHouse, pending_ids
+from tests.helpers.secure_house import ENTITIES, SecureHouse, ask, pending_ids
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -196,84 +195,20 @@ async def test_the_question(hass: HomeAssistant, model_server: ModelServer, secu
     assert secure.calls == []
 
 
-@pytest.mark.parametrize(
-    ("language", "word"),
-    [("de", "Ja, bitte"), ("nl", "ja hoor"), ("fr", "Oui !"), ("es", "Sí"), ("pl", "Tak")],
-)
-async def test_yes_in_the_language(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, language: str, word: str
-) -> None:
-    agent = await secure.async_agent(model_server)
-    model_server.script([tool_calls([("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})])])
-    asked = await agent.say("Auf", language=language)
-    await agent.say(word, language=language, conversation_id=asked.conversation_id)
-    assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
-    assert len(model_server.chats) == 1
-
-
 def script_config(**scripts: Any) -> dict[str, Any]:
     """Return scripts as configuration."""
     return {"script": {name: {"sequence": sequence} for name, sequence in scripts.items()}}
 
 
 UNLOCK = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}
-SEQUENCES: dict[str, list[Any]] = {
-    "plain": [UNLOCK],
-    "by_area": [{"action": "lock.unlock", "target": {"area_id": "hall"}}],
-    "nested": [{"if": [], "then": [{"parallel": [{"sequence": [UNLOCK]}]}]}],
-    "repeated": [{"repeat": {"count": 1, "sequence": [UNLOCK]}}],
-    "chosen": [{"choose": [{"conditions": [], "sequence": [UNLOCK]}], "default": []}],
-    "generic": [{"action": "homeassistant.turn_off", "target": {"entity_id": "lock.front_door"}}],
-    "templated": [{"action": "lock.unlock", "target": {"entity_id": "{{ 'lock.front_door' }}"}}],
-    "templated_service": [{"action": "{{ 'lock.unlock' }}", "target": {"entity_id": "lock.front_door"}}],
-    "by_script": [{"action": "script.plain"}],
-    "by_script_entity": [{"action": "script.turn_on", "target": {"entity_id": "script.nested"}}],
-    "by_applied_scene": [{"action": "scene.apply", "data": {"entities": {"lock.front_door": "unlocked"}}}],
-    "by_sentence": [{"action": "conversation.process", "data": {"text": "unlock the front door"}}],
-    "shell": [{"action": "shell_command.open_sesame"}],
-}
-HARMLESS: dict[str, list[Any]] = {
-    "light_only": [{"delay": 0}, {"action": "light.turn_on", "target": {"entity_id": "light.hall"}}],
-    "locks_up": [{"action": "lock.lock", "target": {"entity_id": "lock.front_door"}}],
-    "generic_light": [{"action": "homeassistant.turn_on", "target": {"entity_id": "light.hall"}}],
-    "switched_off_step": [{**UNLOCK, "enabled": False}],
-}
-FORBIDDEN: dict[str, list[Any]] = {
-    "restart": [{"action": "homeassistant.restart"}],
-    "confirms_itself": [{"action": "home_agent.confirm_action", "data": {"action_id": "x"}}],
-}
-
-
-async def test_scripts_are_opened(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
-    """A script is judged by what it would call, however deep that stands."""
-    assert await async_setup_component(hass, "scene", {})
-    assert await async_setup_component(hass, "script", script_config(**SEQUENCES, **HARMLESS, **FORBIDDEN))
-    agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
-    for name in (*SEQUENCES, *HARMLESS, *FORBIDDEN):
-        async_expose_entity(hass, "conversation", f"script.{name}", True)
-    await hass.async_block_till_done()
-    for name in (*SEQUENCES, *HARMLESS, *FORBIDDEN):
-        secure.reset()
-        model_server.clear()
-        run = ("ha_control", {"action": "turn_on", "entity_id": f"script.{name}"})
-        model_server.script([tool_calls([run]), text("Ran.")])
-        result = await agent.say("Run it")
-        asked = speech(result).startswith("Should I run")
-        assert asked is (name in SEQUENCES), name
-        if name not in HARMLESS:
-            assert secure.calls == [], name
-        if name == "plain":
-            await agent.say("Yes", conversation_id=result.conversation_id)
-            assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
+LIGHT = {"action": "light.turn_on", "target": {"entity_id": "light.hall"}}
 
 
 async def test_scripts_by_default(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
     """An exposed script is used; a stored "off" stays off, and the error names the option."""
-    scripts = script_config(light_only=HARMLESS["light_only"], plain=SEQUENCES["plain"])
+    scripts = script_config(light_only=[LIGHT], plain=[UNLOCK])
     assert await async_setup_component(hass, "script", scripts)
     agent = await secure.async_agent(model_server)
     for name in ("light_only", "plain"):
@@ -340,46 +275,21 @@ async def test_a_room_is_not_its_scenes(
         await agent.entry.runtime_data.confirmations.async_stop()
 
 
-async def test_scenes_are_opened(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
-    """A scene that unlocks asks, one that only lights does not."""
-    scenes = [
-        {"name": "Party", "entities": {"light.hall": "on", "lock.front_door": "unlocked"}},
-        {"name": "Evening", "entities": {"light.hall": "on"}},
-    ]
-    assert await async_setup_component(hass, "scene", {"scene": scenes})
-    await hass.async_block_till_done()
-    agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
-    for name in ("party", "evening"):
-        async_expose_entity(hass, "conversation", f"scene.{name}", True)
-    await hass.async_block_till_done()
-    for name, asks in (("party", True), ("evening", False)):
-        model_server.clear()
-        activate = ("ha_control", {"action": "activate", "entity_id": f"scene.{name}"})
-        model_server.script([tool_calls([activate]), text("Done.")])
-        assert speech(await agent.say("Scene")).startswith("Should I activate the scene") is asks
-    assert "lock.front_door" not in {entity_id for call in secure.calls for entity_id in call.entity_ids}
-
-
-async def test_groups_are_opened(hass: HomeAssistant, secure: SecureHouse) -> None:
-    """What stands behind a group counts, also behind a group of groups."""
-    hass.states.async_set("cover.all", "closed", {"entity_id": ["cover.blind", "cover.garage"]})
-    hass.states.async_set("cover.everything", "closed", {"entity_id": ["cover.all", "cover.everything"]})
-    found = effects(hass, "cover", "open_cover", ["cover.everything"])
-    assert Effect("cover", "open_cover", "cover.garage", "garage") in found
-
-
 async def test_a_group_with_a_garage_asks(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
     hass.states.async_set(
         "cover.all", "closed", {"entity_id": ["cover.blind", "cover.garage"], "supported_features": 15}
     )
-    async_expose_entity(hass, "conversation", "cover.all", True)
+    nested = {"entity_id": ["cover.all", "cover.everything"], "supported_features": 15}
+    hass.states.async_set("cover.everything", "closed", nested)
     agent = await secure.async_agent(model_server)
-    model_server.script(
-        [tool_calls([("ha_control", {"action": "open", "entity_id": "cover.all"})]), text("Open.")]
-    )
-    assert speech(await agent.say("Open all")).startswith("Should I open")
+    for group in ("cover.all", "cover.everything"):
+        async_expose_entity(hass, "conversation", group, True)
+        model_server.clear()
+        call = ("ha_control", {"action": "open", "entity_id": group})
+        model_server.script([tool_calls([call]), text("Open.")])
+        assert speech(await agent.say("Open all")).startswith("Should I open")
     assert secure.calls == []
 
 
@@ -394,6 +304,16 @@ async def test_an_area_asks_for_what_is_restricted(
     assert "siren.turn_on" not in dict(secure.moved())
     if pending_ids(hass):
         assert "Roof" in speech(result)
+
+
+async def became(agent: Agent, secure: SecureHouse, action: str, entity_id: str, **came: Any) -> str:
+    """Have the model do something; return whether it runs, asks or is blocked."""
+    secure.reset()
+    if action == "turn_off":
+        agent.hass.states.async_set(entity_id, "on", ENTITIES[entity_id][1])
+    call = ("ha_control", {"action": action, "entity_id": entity_id})
+    asked = speech(await ask(agent, call, said="Do it", **came)).startswith("Should I")
+    return "asks" if asked else "runs" if secure.calls else "blocked"
 
 
 CHILD = {"name": "Child", "only": ["light"], "restricted": ["light.turn_off"]}
@@ -423,17 +343,7 @@ async def test_profiles(hass: HomeAssistant, model_server: ModelServer, secure: 
         ({"device_id": "other"}, "turn_on", "switch.oven", "runs"),
     ]
     for came, action, entity_id, expected in cases:
-        secure.reset()
-        if action == "turn_off":
-            hass.states.async_set(entity_id, "on", ENTITIES[entity_id][1])
-        model_server.clear()
-        model_server.script(
-            [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("So.")]
-        )
-        result = await agent.say("Do it", **came)
-        asked = speech(result).startswith("Should I")
-        got = "asks" if asked else "runs" if secure.calls else "blocked"
-        assert got == expected, (came, action, entity_id)
+        assert await became(agent, secure, action, entity_id, **came) == expected, (came, action, entity_id)
 
 
 async def test_options(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
@@ -453,16 +363,7 @@ async def test_options(hass: HomeAssistant, model_server: ModelServer, secure: S
         ("open", "valve.water", "runs"),
         ("disarm", "alarm_control_panel.home", "asks"),
     ):
-        secure.reset()
-        if action == "turn_off":
-            hass.states.async_set(entity_id, "on", ENTITIES[entity_id][1])
-        model_server.clear()
-        model_server.script(
-            [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("So.")]
-        )
-        asked = speech(await agent.say("Do it")).startswith("Should I")
-        got = "asks" if asked else "runs" if secure.calls else "blocked"
-        assert got == expected, (action, entity_id)
+        assert await became(agent, secure, action, entity_id) == expected, (action, entity_id)
 
 
 def test_rules() -> None:

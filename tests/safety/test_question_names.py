@@ -20,7 +20,7 @@ from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.custom_tools import async_offer
 from tests.helpers.injection import OutsideTool
 from tests.helpers.other_api import OtherAPI, Told
-from tests.helpers.secure_house import SecureHouse, pending_ids
+from tests.helpers.secure_house import SecureHouse, ask, pending_ids
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 from tests.servers.rest_server import RestServer, data
@@ -56,13 +56,6 @@ def control(action: str, *entity_ids: str, **parameters: Any) -> tuple[str, dict
         "entity_id": ids,
         **({"parameters": parameters} if parameters else {}),
     }
-
-
-async def ask(agent: Agent, *calls: tuple[str, dict[str, Any]], **came: Any) -> Any:
-    """Let the model make these calls and return the answer of the turn."""
-    agent.server.clear()
-    agent.server.script([tool_calls(list(calls)), text("The model's own words.")])
-    return await agent.say("Do as I said", **came)
 
 
 def unlocked(house: SecureHouse) -> list[str]:

@@ -9,16 +9,14 @@ from custom_components.home_agent.safety.answers import IT, Answer, Ordered, rea
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
 from tests.helpers.checks import every
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 LANGUAGES = ("da", "de", "en", "es", "fr", "it", "nb", "nl", "pl", "pt", "ru", "sv")
 VERBS = ("open", "unlock", "disarm", "close", "lock", "turn_on", "turn_off", "start")
 OPPOSITE = {"open": "close", "unlock": "lock", "turn_on": "turn_off"}
-UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 GARAGE = ("ha_control", {"action": "open", "entity_id": "cover.garage"})
-RAN = [("lock.unlock", ("lock.front_door",))]
 MORE = {
     "da": ["og luk garagen", "men ikke endnu", "om ti minutter", "hvis Anna er hjemme"],
     "de": [

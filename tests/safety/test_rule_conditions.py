@@ -622,12 +622,12 @@ async def test_a_rule_more_never_allows_more(
     speakers = [Speaker(language="en", **who(secure, name)) for name in ("ben", "satellite", "tablet")]
     for speaker, (domain, service, entity_id) in itertools.product(speakers, CALLS):
         call = domain, service, (entity_id,), speaker
-        was, now = before.judge(*call), after.judge(*call)
+        was, now = before.judge(*call).verdict, after.judge(*call).verdict
         if new["decision"] != ALWAYS:
             assert now >= was
         elif now < was:
-            assert was is shipped.judge(*call) is Verdict.CONFIRM
-            assert Verdict.BLOCK not in [one.judge(*call) for one in limiting]
+            assert was is shipped.judge(*call).verdict is Verdict.CONFIRM
+            assert Verdict.BLOCK not in [one.judge(*call).verdict for one in limiting]
 
 
 async def test_what_runs_at_an_unknown_time_meets_the_strict_side(
@@ -640,10 +640,10 @@ async def test_what_runs_at_an_unknown_time_meets_the_strict_side(
     call = "light", "turn_on", ("light.hall",)
     for condition in ({"hours": ["20:00-07:00"]}, {"presence": "nobody"}):
         policy = Policy(hass, {**DEFAULTS, "policy_choices": [rule(NEVER, areas=["nursery"], **condition)]})
-        assert policy.judge(*call, speaker) is Verdict.ALLOW
-        assert policy.judge(*call, later) is Verdict.BLOCK
+        assert policy.judge(*call, speaker).verdict is Verdict.ALLOW
+        assert policy.judge(*call, later).verdict is Verdict.BLOCK
     siren = "siren", "turn_on", ("siren.roof",)
     for condition in ({"hours": ["07:00-20:00"]}, {"presence": "somebody"}):
         policy = Policy(hass, {**DEFAULTS, "policy_choices": [rule(ALWAYS, kinds=["siren"], **condition)]})
-        assert policy.judge(*siren, speaker) is Verdict.ALLOW
-        assert policy.judge(*siren, later) is Verdict.CONFIRM
+        assert policy.judge(*siren, speaker).verdict is Verdict.ALLOW
+        assert policy.judge(*siren, later).verdict is Verdict.CONFIRM

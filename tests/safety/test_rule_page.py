@@ -153,6 +153,16 @@ async def test_times(
 @pytest.mark.parametrize(
     ("choice", "error", "named"),
     [
+        ({"decision": "Never"}, "choice_empty", None),
+        ({"decision": "Never", "actions": ["unlok"]}, "choice_unknown", "unlok"),
+        ({"decision": "Never", "kinds": ["lights"]}, "choice_unknown", "lights"),
+        ({"decision": "Never", "entities": ["lock.frontdor"]}, "choice_unknown", "lock.frontdor"),
+        (
+            {"decision": "Never", "actions": ["Unlock or open locks"], "entities": ["light.hall"]},
+            "choice_not_for",
+            "Unlock or open locks",
+        ),
+        ({"decision": "Never", "kinds": ["Lock"], "entities": ["light.hall"]}, "choice_not_for", "Lock"),
         ({"decision": "Never", "places": ["Attic"]}, "choice_unknown", "Attic"),
         ({"decision": "Never", "places": ["areas:attic"]}, "choice_unknown", "attic"),
         ({"decision": "Never", "presence": "Tom is away"}, "choice_unknown", "Tom is away"),
@@ -216,16 +226,20 @@ async def test_a_profile_that_a_rule_names_cannot_be_removed(
 OLD = [
     {"decision": "never", "actions": ["turn_on"], "areas": ["nursery"], "labels": ["party"]},
     {"decision": "ask", "kinds": ["lock"]},
+    {"decision": "never", "actions": ["lock"], "entities": ["lock.gone"]},
 ]
 
 
 async def test_rules_of_an_earlier_release(
     hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
 ) -> None:
-    """They are shown, and saved again as they were."""
+    """They are shown, and saved again as they were, also those that match nothing any more."""
+    hass.config.language = "de"
     hass.config_entries.async_update_entry(entry, options={"policy_choices": OLD})
     before = shown(await page(hass, entry, "permissions"))["policy_choices"]
-    assert before[0]["places"] == ["Nursery", "Party (label)"]
+    assert before[0]["places"] == ["Nursery", "Party (Label)"]
+    assert before[1]["kinds"] == ["Schloss"]
+    assert before[2]["actions"] == ["Schlösser aufschließen oder öffnen"]
     assert is_saved(await save(hass, entry, "permissions", {"policy_choices": before}))
     assert entry.options["policy_choices"] == OLD
 

@@ -14,12 +14,10 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
-from tests.helpers.secure_house import SecureHouse, pending_ids
+from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, pending_ids
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-RAN = [("lock.unlock", ("lock.front_door",))]
 PIN = "4711"
 SATELLITE = "satellite"
 
@@ -237,6 +235,7 @@ async def test_nobody_crowds_out_another(
     again = Context(user_id=secure.anna.id)
     await agent.say("yes", conversation_id=asked.conversation_id, context=again)
     assert secure.moved() == RAN
+    assert secure.calls[0].context.user_id == secure.anna.id
 
 
 async def test_a_script_says_yes_for_nobody(

@@ -32,6 +32,7 @@ from ..errors import HomeAgentError, LLMError, PermissionDenied, SentenceTooLong
 from ..inference.models import Caller, Priority
 from ..knowledge.speaker import async_speaker, sent_pictures
 from ..languages.sentence import Mood, read
+from ..safety.firewall.own_values import texts_repeated
 from ..safety.frozen import FrozenIntent
 from ..safety.journal import RecordedAction
 from ..safety.rules import Verdict
@@ -247,6 +248,8 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             return await async_ask(turn)
         turn.local_response = response
         speech = response.speech.get("plain", {}).get("speech")
+        if speech and any(True for _ in texts_repeated(turn.hass, speech)):
+            turn.calls.taint()  # in the next turn the model reads it
         await async_say(turn, speech or await async_phrase(turn.hass, turn.language, "done"))
         return True
 

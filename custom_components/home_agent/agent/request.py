@@ -205,7 +205,7 @@ def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content]) -> None:
         or any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
         or (history_id is not None and data.shared.history.find(data.entry_id, history_id).reads_outside)
     ):
-        turn.calls.taint()
+        turn.calls.taint(earlier=True)
 
 
 def _note_origins(turn: Turn, history: Sequence[Message]) -> None:

@@ -25,7 +25,7 @@ from ..settings import NAMING, async_part, names_things, settings_of
 from ..store import EntryStore
 from ..timespans import read_span
 from ..watching.automations import async_watch_automations
-from ..watching.pipelines import PipelineWatch
+from ..watching.pipelines import async_watch_pipelines
 from . import async_agents, ids_of
 from .assistants import async_fall_back
 from .llm_api import async_register_own_api
@@ -74,7 +74,7 @@ async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     agent.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
     agent.async_on_unload(data.extractor.stop)
     agent.async_on_unload(data.summaries.stop)
-    agent.async_on_unload(PipelineWatch(hass, agent).async_start())
+    agent.async_on_unload(async_watch_pipelines(hass, agent))
     agent.async_on_unload(async_watch_automations(hass, agent))
     if names_things(data.settings):
         part = await async_part(hass, "watching.unmatched")

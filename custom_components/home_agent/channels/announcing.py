@@ -16,7 +16,7 @@ from ..domains.features import supports
 from ..errors import HomeAgentError, PermissionDenied
 from ..events import EventEmitter
 from ..planned.records import Giver, PlannedItem
-from ..texts import without_embeds
+from ..texts import literal
 from ..tools.own_calls import async_announce
 from ..tools.people import People, Route, async_write_to, chats_of, route_to_own_phone
 from ..tools.resolving.resolver import plain
@@ -106,7 +106,7 @@ class Announcer:
             if await self._async_write(to, message, where_set=False):
                 return "telegram"
         persistent_notification.async_create(
-            self._hass, without_embeds(message), title, f"home_agent_{notification_id}"
+            self._hass, literal(message), title, f"home_agent_{notification_id}"
         )
         return "notification"
 

@@ -71,10 +71,12 @@ async def async_send_to(
 ) -> set[Route]:
     """Send to each target; one that cannot be reached does not stop the others. Return those that took it.
 
-    `failure` is what the log and the event of the error say.
+    A message is shown as it is; `failure` is what the log and the event of the error say.
     """
 
     async def async_send(route: Route, message: Mapping[str, Any]) -> Route | None:
+        if reads_html(hass, route):
+            message = {**message, "message": escape(message["message"], quote=False)}
         try:
             await async_notify(hass, route.service, {**route.target, **message}, context)
         except HomeAgentError as err:
@@ -138,14 +140,11 @@ class PhoneChannel(ConfirmationChannel):
             self._start(self._async_send(asked, messages))
 
     async def _async_routes(self, action: PendingAction) -> list[Route]:
-        """Return the notify targets of those who may answer; an unknown voice has none."""
-        if action.owner.user_id is None and not action.unattended:
-            return []
+        """Return the notify targets of those who may answer."""
         routes: dict[Route, None] = {}
         for person, targets in self._targets.items():
-            user_id = user_id_of(self._hass, person)
-            user = await self._hass.auth.async_get_user(user_id) if user_id else None
-            for target in targets if self._confirmations.may_answer(action, user) else ():
+            asked = await self._confirmations.async_asked_of(action, user_id_of(self._hass, person))
+            for target in targets if asked else ():
                 if (route := route_to(self._hass, target)) is None:
                     LOGGER.warning("%s is not there; nothing was sent to it", target)
                 else:
@@ -157,13 +156,7 @@ class PhoneChannel(ConfirmationChannel):
         wants_pin = self._confirmations.needs_pin(action)
         if wants_pin and not hint:
             hint = await async_phrase(self._hass, language, "confirmation_phone_pin")
-        how = await async_phrase(
-            self._hass,
-            language,
-            "confirmation_how" if action.unattended else "confirmation_there",
-            action_id=action.id,
-            time=f"{dt_util.as_local(action.expires_at):%H:%M:%S}",
-        )
+        how = await _async_how(self._hass, action)
         yes: dict[str, Any] = {
             "action": f"{APPROVE}{action.id}",
             "title": await async_phrase(self._hass, language, "confirmation_yes"),
@@ -181,12 +174,11 @@ class PhoneChannel(ConfirmationChannel):
         }
         seconds = max(1, int((action.expires_at - dt_util.utcnow()).total_seconds()))
 
-        def text(route: Route) -> str:
-            message = f"{action.full} {hint if route.has_buttons else how}".strip()
-            return escape(message, quote=False) if reads_html(self._hass, route) else message
-
         messages = {
-            route: {"message": text(route), **_data(route, action, actions=[yes, no], timeout=seconds)}
+            route: {
+                "message": f"{action.full} {hint if route.has_buttons else how}".strip(),
+                **_data(route, action, actions=[yes, no], timeout=seconds),
+            }
             for route in asked.routes
         }
         await self._async_send(asked, messages)
@@ -229,6 +221,13 @@ class PhoneChannel(ConfirmationChannel):
         self._hass.async_create_task(sending, "home_agent notification")
 
 
+async def _async_how(hass: HomeAssistant, action: PendingAction) -> str:
+    """Return how a question is answered where it has no buttons, and until when."""
+    key = "confirmation_how" if action.unattended else "confirmation_there"
+    time = f"{dt_util.as_local(action.expires_at):%H:%M:%S}"
+    return await async_phrase(hass, action.speaker.language, key, action_id=action.id, time=time)
+
+
 def _data(route: Route, action: PendingAction, **details: Any) -> dict[str, Any]:
     return tagged(f"home_agent_{action.id}", urgent=True, **details) if route.has_buttons else {}
 
@@ -244,27 +243,15 @@ class NotificationChannel(ConfirmationChannel):
         """Show the question if no one is present to hear it."""
         if not action.unattended or action.own is not None:
             return
-        language = action.speaker.language
-        how = await async_phrase(
-            self._hass,
-            language,
-            "confirmation_how",
-            action_id=action.id,
-            time=f"{dt_util.as_local(action.expires_at):%H:%M:%S}",
-        )
         persistent_notification.async_create(
             self._hass,
-            f"{literal(action.full)}\n\n{how}",
-            await async_phrase(self._hass, language, "confirmation_title"),
-            _notification_id(action),
+            f"{literal(action.full)}\n\n{await _async_how(self._hass, action)}",
+            await async_phrase(self._hass, action.speaker.language, "confirmation_title"),
+            f"home_agent_{action.id}",
         )
 
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question away."""
         if action.unattended and action.own is None:
-            persistent_notification.async_dismiss(self._hass, _notification_id(action))
-
-
-def _notification_id(action: PendingAction) -> str:
-    return f"home_agent_{action.id}"
+            persistent_notification.async_dismiss(self._hass, f"home_agent_{action.id}")

@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 from pathlib import Path
 import re
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
@@ -81,13 +81,36 @@ class _Shown[Q]:
 class TelegramQuestions(ConfirmationChannel):
     """Asks in the private chats of those who may answer: for a yes, or for one of several answers."""
 
-    def __init__(self, hass: HomeAssistant, confirmations: Confirmations, bot: Bot, chats: Chats) -> None:
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        confirmations: Confirmations,
+        bot: Bot,
+        stored: Iterable[Mapping[str, Any]],
+    ) -> None:
         self._hass = hass
         self._confirmations = confirmations
         self._bot = bot
-        self._chats = chats
+        self._persons = read_chats(stored)
         self._actions: dict[str, _Shown[PendingAction]] = {}
         self._choices: dict[str, _Shown[ChatQuestion]] = {}
+
+    @callback
+    def user_of(self, event: Mapping[str, Any]) -> str | None:
+        """Return the Home Assistant user who wrote or pressed; None for anyone else.
+
+        Only in a chat of their own: in a group others read along.
+        """
+        chat = event.get("chat_id")
+        if chat is None or chat != event.get("user_id") or chat not in self._persons:
+            return None
+        return user_id_of(self._hass, self._persons[chat])
+
+    @callback
+    def _users(self) -> dict[int, str]:
+        """Return the Home Assistant user of each chat that has one."""
+        users = {chat: user_id_of(self._hass, person) for chat, person in self._persons.items()}
+        return {chat: user_id for chat, user_id in users.items() if user_id is not None}
 
     def of_person(self, person: str) -> Sequence[int]:
         """Return the chats in which a person is still allowed to write."""
@@ -96,7 +119,7 @@ class TelegramQuestions(ConfirmationChannel):
 
     def of_user(self, user_id: str) -> Sequence[int]:
         """Return the chats of a user."""
-        return [chat for chat, owner in self._chats.users().items() if owner == user_id]
+        return [chat for chat, owner in self._users().items() if owner == user_id]
 
     def message(self, chat: int, message: str) -> Mapping[str, Any]:
         """Return the data of the call that writes a message as it is: names in it may look like markup."""
@@ -117,7 +140,7 @@ class TelegramQuestions(ConfirmationChannel):
             ]
 
             async def async_show() -> None:
-                for chat, user_id in self._chats.users().items():
+                for chat, user_id in self._users().items():
                     if user_id in action.users:
                         await self._async_show(choice, chat, action.text, buttons)
 
@@ -147,7 +170,7 @@ class TelegramQuestions(ConfirmationChannel):
             expired = await async_phrase(self._hass, self._hass.config.language, "outcome_expired")
             await self._async_close(shown, shown.question.text, title or expired)
 
-    async def async_buttons(self, action: PendingAction) -> Buttons:
+    async def _async_buttons(self, action: PendingAction) -> Buttons:
         """Return the buttons of a question. The PIN, where there is one, is written instead of a yes."""
         language = action.speaker.language
         no = (await async_phrase(self._hass, language, "confirmation_no"), f"{REJECT}{action.id}")
@@ -155,12 +178,6 @@ class TelegramQuestions(ConfirmationChannel):
             return [no]
         yes = await async_phrase(self._hass, language, "confirmation_yes")
         return [(yes, f"{APPROVE}{action.id}"), no]
-
-    @callback
-    def note_message(self, action: PendingAction, chat: int, message_id: int | None) -> None:
-        """Remember the message that shows a question."""
-        if message_id is not None and (shown := self._actions.get(action.id)):
-            shown.messages.append((chat, message_id))
 
     @callback
     def note_said(self, chat: int) -> None:
@@ -269,17 +286,22 @@ class TelegramQuestions(ConfirmationChannel):
         if self._confirmations.needs_pin(action):
             pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
             text = f"{text} {pin}"
-        buttons = await self.async_buttons(action)
-        for chat, user_id in self._chats.users().items():
-            if action.owner.user_id is None and not action.unattended:
-                continue
-            user = await self._hass.auth.async_get_user(user_id)
-            if self._confirmations.may_answer(action, user):
+        buttons = await self._async_buttons(action)
+        for chat, user_id in self._users().items():
+            if await self._confirmations.async_asked_of(action, user_id):
                 await self._async_show(shown, chat, text, buttons)
 
-    async def _async_show(self, shown: _Shown[Any], chat: int, text: str, buttons: Buttons) -> None:
-        message_id = await self._bot.async_send(chat, text, buttons, markdown=False)
-        if message_id is not None:
+    async def async_answer(self, chat: int, answer: str, action: PendingAction | None) -> None:
+        """Send an answer, which may be the question about an action."""
+        buttons = await self._async_buttons(action) if action else ()
+        shown = self._actions.get(action.id) if action else None
+        await self._async_show(shown, chat, answer, buttons, markdown=True)
+
+    async def _async_show(
+        self, shown: _Shown[Any] | None, chat: int, text: str, buttons: Buttons, *, markdown: bool = False
+    ) -> None:
+        message_id = await self._bot.async_send(chat, text, buttons, markdown=markdown)
+        if message_id is not None and shown is not None:
             shown.messages.append((chat, message_id))
 
     async def _async_close(self, shown: _Shown[Any], text: str, became: str) -> None:
@@ -513,8 +535,7 @@ MAX_SEEN: Final = 200
 RECEIVED: Final = ("telegram_text", "telegram_command", "telegram_attachment")
 
 
-@dataclass(frozen=True, slots=True)
-class TelegramMessage:
+class TelegramMessage(NamedTuple):
     """What a bot has received: the type of its event, and the data of it."""
 
     kind: str
@@ -527,10 +548,10 @@ class TelegramBridge:
     def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
         self._hass = hass
         self._entry = entry
-        self._known = Chats(hass, entry.runtime_data.settings[CONF_TELEGRAM_CHATS])
-        self._bot = Bot(hass, entry.runtime_data.emitter)
-        confirmations = entry.runtime_data.confirmations
-        self._questions = TelegramQuestions(hass, confirmations, self._bot, self._known)
+        data = entry.runtime_data
+        self._bot = Bot(hass, data.emitter)
+        chats = data.settings[CONF_TELEGRAM_CHATS]
+        self._questions = TelegramQuestions(hass, data.confirmations, self._bot, chats)
         self._chats: dict[int, Chat] = {}
         self._waiting: dict[int, deque[tuple[User, TelegramMessage]]] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -578,7 +599,7 @@ class TelegramBridge:
 
     async def _async_update(self, entry_id: str, kind: str, data: dict[str, Any]) -> None:
         """Take what a bot has received from a person with a chat; others get no answer."""
-        user_id = self._known.user_of(data)
+        user_id = self._questions.user_of(data)
         user = await self._hass.auth.async_get_user(user_id) if user_id else None
         if user is None or not user.is_active:
             return
@@ -598,7 +619,7 @@ class TelegramBridge:
         chat_id: int = data["chat_id"]
         waiting = self._waiting.setdefault(chat_id, deque())
         if len(waiting) >= MAX_WAITING:
-            await self._bot.async_send(chat_id, await self._async_say("telegram_too_many"))
+            await self._async_tell(chat_id, "telegram_too_many")
             return
         waiting.append((user, TelegramMessage(kind, data)))
         if (task := self._tasks.get(chat_id)) is None or task.done():
@@ -616,16 +637,16 @@ class TelegramBridge:
                 await self._async_answer(chat, user, event)
             except HomeAssistantError as err:
                 LOGGER.warning("A message from Telegram was not answered: %s", err)
-                await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
+                await self._async_tell(chat_id, "telegram_failed")
             except Exception:  # noqa: BLE001 - a person is always answered, and so is who writes next
                 LOGGER.exception("A message from Telegram failed unexpectedly")
-                await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
+                await self._async_tell(chat_id, "telegram_failed")
 
     async def _async_answer(self, chat: Chat, user: User, event: TelegramMessage) -> None:
         date = event.data.get("date")
         at = dt_util.parse_datetime(date) if isinstance(date, str) else date
         if at is not None and dt_util.utcnow() - at > MAX_AGE:
-            await self._bot.async_send(chat.id, await self._async_say("telegram_old"))
+            await self._async_tell(chat.id, "telegram_old")
         elif event.kind == "telegram_command":
             said = " ".join(event.data.get("args", ()))
             commands = ChatCommands(self._hass, self._entry.runtime_data, user, chat)
@@ -634,7 +655,7 @@ class TelegramBridge:
         elif event.kind == "telegram_attachment" and is_picture(event.data):
             await self._async_show(chat, user, event)
         elif event.kind == "telegram_attachment" or not (text := event.data.get("text")):
-            await self._bot.async_send(chat.id, await self._async_say("telegram_text_only"))
+            await self._async_tell(chat.id, "telegram_text_only")
         elif told := await self._questions.async_take_pin(chat.id, user, text):
             await self._bot.async_delete(chat.id, event.data["id"])
             await self._bot.async_send(chat.id, told)
@@ -661,14 +682,15 @@ class TelegramBridge:
                 async with self._bot.typing(chat.id):
                     pictures.append(await async_photo(self._hass, photo.data))
             except PhotoUnusable as err:
-                await self._bot.async_send(chat.id, await self._async_say(err.key))
+                await self._async_tell(chat.id, err.key)
             captions += filter(None, [photo.data.get("text")])
             photo = self._next_of_album(chat.id, photo)
         if not pictures:
             return
         passed = sent_pictures.set(pictures)
         try:
-            text = "\n".join(captions) or await self._async_say("telegram_photo_asked")
+            asked = await async_phrase(self._hass, self._hass.config.language, "telegram_photo_asked")
+            text = "\n".join(captions) or asked
             await self._async_converse(chat, user, text)
         finally:
             sent_pictures.reset(passed)
@@ -703,13 +725,10 @@ class TelegramBridge:
         answer = str(speech.get("original_speech") or speech.get("speech") or "")
         owner = Addressee(conversation_id=result.conversation_id or "", user_id=user.id, device_id=None)
         action = self._entry.runtime_data.confirmations.waiting_for(owner)
-        buttons = await self._questions.async_buttons(action) if action else ()
-        message_id = await self._bot.async_send(chat.id, answer, buttons)
-        if action:
-            self._questions.note_message(action, chat.id, message_id)
+        await self._questions.async_answer(chat.id, answer, action)
 
-    async def _async_say(self, key: str) -> str:
-        return await async_phrase(self._hass, self._hass.config.language, key)
+    async def _async_tell(self, chat_id: int, key: str) -> None:
+        await self._bot.async_send(chat_id, await async_phrase(self._hass, self._hass.config.language, key))
 
 
 CHAT: Final = "chat_id"
@@ -719,31 +738,6 @@ CHAT: Final = "chat_id"
 def read_chats(stored: Iterable[Mapping[str, Any]]) -> dict[int, str]:
     """Return the person of each chat."""
     return {int(item[CHAT]): item[PERSON] for item in stored}
-
-
-class Chats:
-    """The chats of one entry."""
-
-    def __init__(self, hass: HomeAssistant, stored: Iterable[Mapping[str, Any]]) -> None:
-        self._hass = hass
-        self._persons = read_chats(stored)
-
-    @callback
-    def user_of(self, event: Mapping[str, Any]) -> str | None:
-        """Return the Home Assistant user who wrote or pressed; None for anyone else.
-
-        Only in a chat of their own: in a group others read along.
-        """
-        chat = event.get("chat_id")
-        if chat is None or chat != event.get("user_id") or chat not in self._persons:
-            return None
-        return user_id_of(self._hass, self._persons[chat])
-
-    @callback
-    def users(self) -> dict[int, str]:
-        """Return the Home Assistant user of each chat that has one."""
-        found = {chat: user_id_of(self._hass, person) for chat, person in self._persons.items()}
-        return {chat: user_id for chat, user_id in found.items() if user_id is not None}
 
 
 MAX_UNITS: Final = 4096

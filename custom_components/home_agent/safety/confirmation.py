@@ -573,6 +573,12 @@ class Confirmations:
             user.permissions.check_entity(entity_id, POLICY_CONTROL) for entity_id in action.entity_ids
         ) and (user.is_admin or bool(action.entity_ids))
 
+    async def async_asked_of(self, action: PendingAction, user_id: str | None) -> bool:
+        """Return whether a user is asked elsewhere; an unknown voice is asked where it speaks alone."""
+        if user_id is None or (action.owner.user_id is None and not action.unattended):
+            return False
+        return self.may_answer(action, await self._hass.auth.async_get_user(user_id))
+
     async def _async_check_pin(self, action: PendingAction, pin: str | None) -> None:
         """Compare a PIN. Raises ConfirmationRefused; after some wrong ones the action is discarded."""
         if not pin:

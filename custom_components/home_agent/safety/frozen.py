@@ -200,6 +200,8 @@ class CallDraft:
     origin: CallOrigin
     waits: bool = False
     """Whether anything of this call waits."""
+    quotes: bool = False
+    """Whether an error in its result repeats what an outsider may have written."""
 
 
 def frozen_call(call: ServiceCall, contents: tuple[Effect, ...] = ()) -> FrozenCall:

@@ -27,6 +27,8 @@ MAX_STATES: Final = 1000
 """States kept before and after, over all calls."""
 MAX_STORED: Final = 20
 MAX_TEXT: Final = 200
+MAX_ITEMS: Final = 20
+"""Characters of a text, and items of a list, that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,17 +193,18 @@ def clean_data(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value as JSON-compatible data, lists and texts cut."""
     match value:
         case None | bool() | int() | float():
             return value
         case list() | tuple():
-            return [_plain(item) for item in value[:20]]
+            cut = [_plain(item) for item in value[:MAX_ITEMS]]
+            return [*cut, f"and {len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else cut
         case _:
             return str(value)[:MAX_TEXT]
 
 
 MAX_ENTRIES: Final = 500
-MAX_TARGETS: Final = 20
 
 
 class AuditKind(StrEnum):
@@ -258,7 +261,7 @@ class AuditLog:
     @callback
     def note(self, kind: AuditKind, **details: Unpack[AuditFields]) -> None:
         """Add an entry; details that are None are left out, lists and texts are cut."""
-        kept = {key: _short(value) for key, value in details.items() if value is not None}
+        kept = {key: _plain(value) for key, value in details.items() if value is not None}
         entry = {"at": dt_util.utcnow().isoformat(), "kind": kind.value, **kept}
         self._entries.append(cast("AuditEntry", entry))
 
@@ -293,17 +296,6 @@ class AuditLog:
     def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
         """Load stored entries; raises TypeError or ValueError for invalid ones."""
         self._entries.extend(cast("AuditEntry", dict(entry)) for entry in stored)
-
-
-def _short(value: Any) -> Any:
-    match value:
-        case bool() | int() | float():
-            return value
-        case list() | tuple():
-            cut = [_short(item) for item in value[:MAX_TARGETS]]
-            return [*cut, f"and {len(value) - MAX_TARGETS} more"] if len(value) > MAX_TARGETS else cut
-        case _:
-            return str(value)[:MAX_TEXT]
 
 
 STORE_KEY: Final = f"{DOMAIN}.journal"

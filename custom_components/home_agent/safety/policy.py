@@ -1,7 +1,7 @@
 """The policy: allow, ask first, or block, decided on the actual effects of a call."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -22,7 +22,7 @@ from ..const import (
 )
 from ..domains import DOMAINS
 from ..domains.base import DomainFacts
-from ..errors import TooManyRequests
+from ..errors import RefusedByRule, TooManyRequests
 from ..knowledge.house import FLOORS, AgentView
 from ..knowledge.speaker import Speaker
 from ..texts import one_line
@@ -64,35 +64,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "now": " at the moment",
     "whom": " by this person",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RuleRefusal:
-    """One refusal."""
-
-    key: str
-    """The sentence in the translations, under `exceptions`."""
-    placeholders: Mapping[str, str]
-    detail: str
-    """What the model reads."""
-
-
-@callback
-def refusal_of(
-    rule: PickedRule,
-    effect: Effect,
-    targets: Sequence[str],
-    occasion: Occasion,
-    is_exposed: Callable[[str], bool],
-) -> RuleRefusal:
-    """Return why a rule refuses a call with an effect on one entity; `targets` are those of the call."""
-    seen = effect.entity_id if effect.entity_id and is_exposed(effect.entity_id) else ""
-    what, told = _what(rule, seen or next(iter(targets), ""), occasion.hass, is_seen=bool(seen))
-    reason, times = _reason(rule, occasion)
-    told |= times
-    sentence = f"{_TOLD[what]}{_REASONS[reason]}".format(**told)
-    detail = f"A rule of the household says: {sentence}. It holds for every call; tell the person why"
-    return RuleRefusal("_".join(filter(None, ("rule", what, reason))), told, detail)
 
 
 def _what(
@@ -160,9 +131,17 @@ class _Applying:
         """Return whether a picked rule allows this very script, scene or automation."""
         return any(rule.decision is Verdict.ALLOW and rule.trusts(effect) for rule in self.picked)
 
-    def verdict_on_everything(self) -> Verdict:
-        """Return what picked rules say that are about every change."""
-        return max((rule.decision for rule in self.picked if rule.is_about_everything), default=Verdict.ALLOW)
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the policy says of one call."""
+
+    verdict: Verdict
+    """The strictest over everything that the call comes down to."""
+    contents: tuple[Effect, ...]
+    """Effects in groups, scripts and scenes that are not allowed freely."""
+    refusal: RefusedByRule | None
+    """The rule of the household that blocks it, if it is one that was picked from lists."""
 
 
 class Policy:
@@ -193,13 +172,25 @@ class Policy:
         speaker: Speaker,
         data: Mapping[str, Any] | None = None,
         user: User | None = None,
-    ) -> Verdict:
-        """Return the strictest verdict over everything that a call comes down to, now."""
-        case = self._case(speaker, user)
-        targets = list(entity_ids)
+    ) -> Judgement:
+        """Judge everything that a call comes down to, now."""
+        occasion = Occasion(self._hass, speaker, user, self._profiles)
+        case, targets = self._case(occasion), list(entity_ids)
         found = effects(self._hass, domain, service, targets, data)
-        verdict = max((self._of(effect, case) for effect in found), default=Verdict.ALLOW)
-        if speaker.tainted:
+        verdicts = [self._of(effect, case) for effect in found]
+        verdict = max(verdicts, default=Verdict.ALLOW)
+        contents = dict.fromkeys(
+            effect
+            for effect, own in zip(found, verdicts, strict=True)
+            if (effect.inside or effect.entity_id not in (None, *targets))
+            and (own is not Verdict.ALLOW or (speaker.tainted and _is_shipped_restricted(effect)))
+        )
+        refusal = None
+        if verdict is Verdict.BLOCK:
+            blocking = ((case.decided_by(Verdict.BLOCK, effect), effect) for effect in found)
+            refusals = (self._refusal(rule, effect, targets, occasion) for rule, effect in blocking if rule)
+            refusal = next(refusals, None)
+        elif speaker.tainted:
             # What is done in a turn that has read text from outside; a skipped update stays away until
             # somebody notices.
             is_serious = any(
@@ -209,60 +200,30 @@ class Policy:
                 or _is_shipped_restricted(effect)
                 for effect in found
             ) and not (_only_controls(found) and not data)
-            return max(verdict, Verdict.CONFIRM) if is_serious else verdict
-        if verdict is Verdict.CONFIRM and DOMAINS[domain].runs:
+            verdict = max(verdict, Verdict.CONFIRM) if is_serious else verdict
+        elif verdict is Verdict.CONFIRM and DOMAINS[domain].runs:
             # A script that is allowed by name is trusted with its content.
             outer = [effect for effect in found if effect.entity_id in targets and effect.known]
             if outer and all(self._is_allowed(effect, case) for effect in outer):
-                return Verdict.ALLOW
-        return verdict
+                verdict = Verdict.ALLOW
+        return Judgement(verdict, tuple(contents), refusal)
 
-    @callback
-    def reasons(
-        self,
-        domain: str,
-        service: str,
-        entity_ids: Iterable[str],
-        speaker: Speaker,
-        data: Mapping[str, Any] | None = None,
-        user: User | None = None,
-    ) -> tuple[Effect, ...]:
-        """Return the restricted effects of a call in groups, scripts and scenes."""
-        case = self._case(speaker, user)
-        targets = list(entity_ids)
-        found = effects(self._hass, domain, service, targets, data)
-        hidden = (effect for effect in found if effect.inside or effect.entity_id not in (None, *targets))
-        return tuple(
-            dict.fromkeys(
-                effect
-                for effect in hidden
-                if self._of(effect, case) is not Verdict.ALLOW
-                or (speaker.tainted and _is_shipped_restricted(effect))
-            )
-        )
+    def _refusal(
+        self, rule: PickedRule, effect: Effect, targets: Sequence[str], occasion: Occasion
+    ) -> RefusedByRule:
+        """Return why a rule refuses a call on targets because of an effect."""
+        is_seen = bool(effect.entity_id) and self.view.is_exposed(effect.entity_id or "")
+        entity_id = str(effect.entity_id) if is_seen else next(iter(targets), "")
+        what, told = _what(rule, entity_id, self._hass, is_seen=is_seen)
+        reason, times = _reason(rule, occasion)
+        told |= times
+        sentence = f"{_TOLD[what]}{_REASONS[reason]}".format(**told)
+        detail = f"A rule of the household says: {sentence}. It holds for every call; tell the person why"
+        return RefusedByRule("_".join(filter(None, ("rule", what, reason))), detail, **told)
 
-    @callback
-    def refusal(
-        self,
-        domain: str,
-        service: str,
-        entity_ids: Iterable[str],
-        speaker: Speaker,
-        data: Mapping[str, Any] | None = None,
-        user: User | None = None,
-    ) -> RuleRefusal | None:
-        """Return which rule of the household blocks a call; None if it is none that was picked from lists."""
-        occasion = Occasion(self._hass, speaker, user, self._profiles)
-        case, targets = self._case(speaker, user), list(entity_ids)
-        for effect in effects(self._hass, domain, service, targets, data):
-            if rule := case.decided_by(Verdict.BLOCK, effect):
-                return refusal_of(rule, effect, targets, occasion, self.view.is_exposed)
-        return None
-
-    def _case(self, speaker: Speaker, user: User | None) -> _Applying:
-        profiles = tuple(profile for profile in self._profiles if profile.applies(self._hass, speaker))
-        occasion = Occasion(self._hass, speaker, user, self._profiles)
-        return _Applying(profiles, tuple(rule for rule in self._picked if rule.applies(occasion)))
+    def _case(self, occasion: Occasion) -> _Applying:
+        profiles = (each for each in self._profiles if each.applies(self._hass, occasion.speaker))
+        return _Applying(tuple(profiles), tuple(rule for rule in self._picked if rule.applies(occasion)))
 
     @callback
     def trusts_tool(self, name: str) -> bool:
@@ -274,13 +235,14 @@ class Policy:
         self, name: str, *, read_only: bool, speaker: Speaker, user: User | None = None
     ) -> Verdict:
         """Return the verdict on a third-party tool: one that acts is restricted."""
-        case = self._case(speaker, user)
+        case = self._case(Occasion(self._hass, speaker, user, self._profiles))
         if self._blocked.fits(name):
             return Verdict.BLOCK
         votes = (
             [] if read_only else [vote for item in case.profiles if (vote := item.verdict(name)) is not None]
         )
-        on_everything = Verdict.ALLOW if read_only else case.verdict_on_everything()
+        about_everything = [] if read_only else [rule for rule in case.picked if rule.is_about_everything]
+        on_everything = max((rule.decision for rule in about_everything), default=Verdict.ALLOW)
         if on_everything is not Verdict.ALLOW:
             return max(*votes, on_everything) if votes else on_everything
         if speaker.tainted and not read_only:
@@ -426,7 +388,7 @@ class Reader:
         return has_right and not (
             domain in LISTS
             and any(
-                self.policy.judge(domain, service, (entity_id,), self.speaker, user=self.user)
+                self.policy.judge(domain, service, (entity_id,), self.speaker, user=self.user).verdict
                 is not Verdict.ALLOW
                 for service in DOMAINS[domain].reads
             )

@@ -42,6 +42,7 @@ from .everyday.timer_tool import (
     are_entities,
     entities_of,
     given_by,
+    is_unasked,
     outside_rows,
     planned_row,
     planned_rows,
@@ -487,14 +488,19 @@ class ActivityTool(HomeAgentTool):
                     f"What is planned is planned for {', '.join(sorted(others)[:MAX_NAMED])} too: "
                     "undo all of it, and plan the rest again"
                 )
-            return await self._async_cancel(later, run)
+            return await self._async_cancel(later, run, sorted(wanted))
         try:
             return await _async_undo(changes, run, whole=False)
         finally:
             if self._planned is not None:
                 self._planned.take_held(changes)
 
-    async def _async_cancel(self, items: Sequence[PlannedItem], run: ToolRun) -> JsonValueType:
+    async def _async_cancel(
+        self, items: Sequence[PlannedItem], run: ToolRun, named: Sequence[str] = ()
+    ) -> JsonValueType:
+        """Cancel planned commands, and return them; `named` are the entities of a call that names some."""
+        if is_unasked(items, run):
+            run.ask_first(self, {"action": "undo", **({"entity_id": list(named)} if named else {})})
         if self._planned is not None:
             await self._planned.async_cancel([item.id for item in items])
         return {"cancelled": planned_rows(items, run)}

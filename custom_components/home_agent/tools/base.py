@@ -4,19 +4,20 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Self, override
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, override
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
-from ..errors import ToolExecutionError
+from ..errors import ConfirmationNeeded, HomeAgentError, ToolExecutionError
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
-from ..safety.frozen import CallDraft, FrozenCall, ServiceCall
+from ..safety.frozen import CallDraft, FrozenCall, FrozenTool, ServiceCall
 from ..safety.sanitizer.origins import PUBLIC
 from .results import ToldAct
+from .waiting import freeze
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
@@ -70,6 +71,19 @@ class ToolRun:
     def disclosure(self) -> Disclosure:
         """Return which data the calling model may receive."""
         return self.calls.disclosure.model
+
+    def note_quotes(self, err: HomeAgentError) -> None:
+        """Note that the result of this call repeats an error, which may quote what outsiders wrote."""
+        if err.quotes and self.draft is not None:
+            self.draft.quotes = True
+
+    def ask_first(self, tool: HomeAgentTool, args: Mapping[str, Any], **told: Any) -> NoReturn:
+        """Let a call wait for a person; `told` is what its question names instead of the arguments.
+
+        Raises ConfirmationNeeded, and PermissionDenied for what one question cannot tell.
+        """
+        item = FrozenTool(tool=tool, args=dict(args), llm_context=self.calls.llm_context, **told)
+        raise ConfirmationNeeded(freeze(self.hass, self.draft, item))
 
     async def call(self, call: ServiceCall) -> Any:
         """Call a service through the guard, wait for it, and return its response if it has one.

@@ -24,7 +24,6 @@ from ..errors import (
     NotExposed,
     NotPermitted,
     PermissionDenied,
-    RefusedByRule,
 )
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import (
@@ -40,7 +39,7 @@ from ..safety.frozen import (
     frozen_call,
 )
 from ..safety.journal import Journal
-from ..safety.policy import Policy, Reader
+from ..safety.policy import Judgement, Policy, Reader
 from ..safety.rules import Effect, Verdict
 from .intents import (
     CALL_ANYTHING,
@@ -204,7 +203,10 @@ class Guard:
 
     def contents(self, call: ServiceCall, speaker: Speaker, user: User | None) -> tuple[Effect, ...]:
         """Return the effects of a call in groups, scripts and scenes that are not allowed freely."""
-        return self.policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data, user)
+        return self._judgement(call, user, speaker).contents
+
+    def _judgement(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Judgement:
+        return self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data, user)
 
     def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
         """Return a call as it waits for a confirmation, with the effects that the question lists."""
@@ -251,10 +253,9 @@ class Guard:
         return verdict
 
     def _refused(self, call: ServiceCall, user: User | None, speaker: Speaker) -> PermissionDenied:
-        service = call.domain, call.service, call.entity_ids
-        if refusal := self.policy.refusal(*service, speaker, call.data, user):
-            return RefusedByRule(refusal.key, refusal.detail, **refusal.placeholders)
-        return PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
+        return self._judgement(call, user, speaker).refusal or PermissionDenied(
+            f"The household does not allow {call.domain}.{call.service} here"
+        )
 
     def _is_offered(self, judged: Judged) -> Verdict:
         call = judged.call
@@ -306,14 +307,11 @@ class Guard:
         return Verdict.ALLOW
 
     def _by_rules(self, judged: Judged) -> Verdict:
-        call = judged.call
-        return self.policy.judge(
-            call.domain, call.service, call.entity_ids, judged.speaker, call.data, judged.user
-        )
+        return self._judgement(judged.call, judged.user, judged.speaker).verdict
 
     def _by_who_hears(self, judged: Judged) -> Verdict:
         same = judged_as(judged.call)
-        alike = (self.policy.judge(*action, judged.speaker, user=judged.user) for action in same)
+        alike = (self.policy.judge(*action, judged.speaker, user=judged.user).verdict for action in same)
         return max(self._messages.judge(judged.call, judged.speaker), *alike, Verdict.ALLOW)
 
     def _by_words(self, judged: Judged) -> Verdict:
@@ -425,9 +423,8 @@ class Guard:
             if judged is not None:
                 return judged[1] if judged[0] is Verdict.CONFIRM else None
             if is_scripted(self._hass, intent_type):
-                written = "intent_script", intent_type, (), speaker, None, user
-                verdict = max(verdict, self.policy.judge(*written))
-                frozen = replace(item, contents=self.policy.reasons(*written))
+                written = self.policy.judge("intent_script", intent_type, (), speaker, user=user)
+                verdict, frozen = max(verdict, written.verdict), replace(item, contents=written.contents)
         elif call := self._script_call(tool, item.args):
             verdict = self.check(call, user, speaker)
             frozen = replace(item, contents=self.contents(call, speaker, user))

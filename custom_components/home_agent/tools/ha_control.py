@@ -192,6 +192,7 @@ class ControlTool(HomeAgentTool):
                         made = plan(state, meant, given, units, gated=self._gated, alone=alone)
                     plans[entity_id], before[entity_id] = made, state
                 except ValidationError as err:
+                    run.note_quotes(err)
                     outcome.fail(entity_id, err)
         return plans, before
 

@@ -160,7 +160,7 @@ class QueryTool(HomeAgentTool):
             if best := max(fits.values(), default=0):
                 found = [member for member in found if fits.get(member[0].entity_id) == best]
             is_whole = not (named.entity_ids or named.kinds)
-        counted = read_filter(said, found, broad=is_broad) if said else None
+        counted = read_filter(run.hass, said, found, broad=is_broad) if said else None
         asked = args.get(ATTRIBUTES, [])
         if why and is_whole and counted is None and len(found) > 1:
             return await async_happened(run, found, history or {})

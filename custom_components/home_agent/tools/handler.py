@@ -37,7 +37,7 @@ from ..safety.confirmation import Confirmations, PendingAction
 from ..safety.disclosure import DataCategory
 from ..safety.firewall import firewall
 from ..safety.firewall.firewall import note_tools
-from ..safety.firewall.own_values import comes_from_outside, has_text, is_news
+from ..safety.firewall.own_values import comes_from_outside, has_text, is_news, texts_of_intent
 from ..safety.frozen import (
     CallOrigin,
     Frozen,
@@ -171,7 +171,8 @@ class ToolHandler:
             turn.judge_by_what_was_read()
             result = await self._async_run_safely(adapted, turn, record)
             if record.ran:
-                await self._async_clean_result(call, turn, result)
+                quotes = record.draft is not None and record.draft.quotes
+                await self._async_clean_result(call, turn, result, quotes=quotes)
         finally:
             self.settle(turn, call, result, record)
             turn.end(key, record, result)
@@ -282,6 +283,8 @@ class ToolHandler:
                 return await self._async_run(adapted, turn, record)
         except (Exception, asyncio.CancelledError) as err:
             record.error_type = type(err).__name__
+            if isinstance(err, HomeAgentError) and err.quotes and record.draft is not None:
+                record.draft.quotes = True
             is_reported = False
             match err:
                 case ValidationError() | ToolNotFound():
@@ -488,12 +491,16 @@ class ToolHandler:
                 if isinstance(result, llm.ToolResult):
                     envelope(result, strict=True)
 
-    async def _async_clean_result(self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult) -> None:
+    async def _async_clean_result(
+        self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, *, quotes: bool
+    ) -> None:
+        """Clean what outsiders may have written, and mark the turn; `quotes` tells that of an error."""
         tool, content = turn.tools[call.tool_name], envelope_of(result)
         texts: list[str] | None = None
         if not isinstance(tool, HomeAgentTool):
             outside = comes_from_outside(tool) and has_text(content)
-        elif not (outside := tool.untrusted):
+            texts = None if outside else list(texts_of_intent(content["result"]))
+        elif not (outside := tool.untrusted or quotes):
             texts = list(tool.outside_texts(self.hass, content["result"]))
         if not outside and not texts:
             _note_read(tool, content, turn)

@@ -129,8 +129,13 @@ def _service_errors(call: ServiceCall) -> Iterator[None]:
         raise PermissionDenied(f"The user may not use {call.domain}.{call.service}") from err
     except (HomeAssistantError, probatio.Invalid, ValueError, TypeError) as err:
         # A door may quote its code, and this goes into ledger, audit log and result.
-        problem = f"{call.domain}.{call.service} failed: {err}"
-        raise ToolExecutionError(without_secrets(problem, call.data)) from err
+        problem = ToolExecutionError(
+            without_secrets(f"{call.domain}.{call.service} failed: {err}", call.data)
+        )
+        # What Home Assistant and its integrations say themselves is translated; a device says anything.
+        is_own = isinstance(err, probatio.Invalid) or bool(getattr(err, "translation_key", None))
+        problem.quotes = bool(str(err)) and not is_own
+        raise problem from err
 
 
 async def _async_waited(hass: HomeAssistant, call: ServiceCall, made: Coroutine[Any, Any, Any]) -> Any:

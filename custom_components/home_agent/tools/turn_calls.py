@@ -284,8 +284,9 @@ class TurnCalls:
     """Whether the model reads text from an untrusted source; see `safety/firewall/taint.py`."""
     _tainted_in: int = 0
     """The answer of the model after which it read such text; 0 where that stood in the request."""
-    _read_in: int = 0
-    """The first answer of this turn after which a tool gave it such text; 0 if none did."""
+    _read_in: int | None = None
+    """The first answer of this turn after which it read such text that was not in an earlier turn, 0 where
+    that stood in the request; None if it read none."""
     _by_key: dict[str, SameCalls] = field(default_factory=dict)
     """By tool and arguments, those that began last at the end."""
     _attempts: set[int] = field(default_factory=set)
@@ -312,11 +313,12 @@ class TurnCalls:
             disclosure=TurnDisclosure(origin.disclosure),
         )
 
-    def taint(self) -> None:
-        """Note that the model will read text from an untrusted source."""
+    def taint(self, *, earlier: bool = False) -> None:
+        """Note that the model will read text from an untrusted source, or did in an `earlier` turn."""
         if not self.tainted:
             self.tainted, self._tainted_in = True, self.round
-        self._read_in = self._read_in or self.round
+        if self._read_in is None and not earlier:
+            self._read_in = self.round
         self.judge_by_what_was_read()
 
     def judge_by_what_was_read(self) -> None:
@@ -329,8 +331,8 @@ class TurnCalls:
 
     @property
     def has_read_outside(self) -> bool:
-        """Return whether the model gave its answer after a tool of this turn gave it such text."""
-        return 0 < self._read_in < self.round
+        """Return whether the model gave its answer after it read such text in this turn."""
+        return self._read_in is not None and self._read_in < self.round
 
     def draft_of_call(self) -> CallDraft:
         """Return where a call lets things wait, with the turn as it is now."""

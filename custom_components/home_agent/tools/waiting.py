@@ -207,6 +207,10 @@ def _is_visible(call: Frozen) -> bool:
             if redacted(call.args) != call.args:
                 return False
             data.append(call.args)
+        case FrozenCall():
+            shown = {key: value for key, value in call.data.items() if key != "code"}
+            if redacted(shown) != shown:
+                return False
     texts = (leaf for leaf in leaves(data, keys=True) if isinstance(leaf, str))
     return all(visible(text) == " ".join(text.split()) for text in texts)
 

@@ -1,12 +1,10 @@
 """Assist pipelines that run commands past the policy of an agent."""
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.const import EVENT_COMPONENT_LOADED
-from homeassistant.core import CALLBACK_TYPE, Context, Event, HassJob, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, callback
 from homeassistant.helpers import issue_registry as ir
-from homeassistant.helpers.event import async_call_later
 from homeassistant.helpers.start import async_at_started
 
 from ..agents import async_change_options
@@ -24,6 +22,7 @@ from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..runtime import Agent
 from ..safety.rules import Verdict
+from . import Calm
 
 if TYPE_CHECKING:
     from homeassistant.components.assist_pipeline.pipeline import Pipeline
@@ -33,83 +32,68 @@ CALM_SECONDS: Final = 0.5
 MAX_NAMED: Final = 5
 
 
-class PipelineWatch:
-    """Checks the pipelines when a pipeline, the home or the exposure changes."""
+@callback
+def async_watch_pipelines(hass: HomeAssistant, entry: Agent) -> CALLBACK_TYPE:
+    """Look when Home Assistant has started, and when a pipeline, the home or the exposure changes.
 
-    def __init__(self, hass: HomeAssistant, entry: Agent) -> None:
-        self._hass = hass
-        self._entry = entry
-        self._stops: list[CALLBACK_TYPE] = []
-        self._attached = False
-        self._timer: CALLBACK_TYPE | None = None
-
-    @callback
-    def async_start(self) -> CALLBACK_TYPE:
-        """Look when Home Assistant has started, and at each change; return how to stop."""
-        self._attach()
-        self._stops += [
-            self._hass.bus.async_listen(EVENT_COMPONENT_LOADED, self._attach),
-            self._entry.runtime_data.shared.house.async_listen(self._look_soon),
-            async_at_started(self._hass, self._look),
-        ]
-        return self._stop
+    Return how to stop.
+    """
+    stops: list[CALLBACK_TYPE] = []
+    is_attached = False
 
     @callback
-    def _attach(self, _event: Event[Any] | None = None) -> None:
-        if self._attached or ASSIST not in self._hass.config.components:
+    def look(_hass: HomeAssistant | None = None) -> None:
+        """Raise a repair issue for pipelines that prefer local sentences past the policy, or take it back."""
+        calm.stop()
+        found = _bypassing(hass, entry)
+        if not found or not _restricts_something(hass, entry):
+            withdraw(hass, _issue_id(entry))
+            return
+        report(
+            hass,
+            _issue_id(entry),
+            "prefer_local_bypass",
+            severity=ir.IssueSeverity.ERROR,
+            fix={"entry_id": entry.entry_id},
+            title=entry.title,
+            pipelines=", ".join(pipeline.name for pipeline in found[:MAX_NAMED]),
+        )
+
+    calm = Calm(hass, CALM_SECONDS, look)
+
+    async def async_changed(_changes: object) -> None:
+        look()
+
+    @callback
+    def attach(_event: Event[Any] | None = None) -> None:
+        nonlocal is_attached
+        if is_attached or ASSIST not in hass.config.components:
             return
         from homeassistant.components.assist_pipeline.pipeline import KEY_ASSIST_PIPELINE  # noqa: PLC0415
 
-        self._attached = True
-        store = self._hass.data[KEY_ASSIST_PIPELINE].pipeline_store
-        self._stops.append(store.async_add_change_set_listener(self._async_changed))
-        self._look()
-
-    async def _async_changed(self, _changes: object) -> None:
-        self._look()
+        is_attached = True
+        store = hass.data[KEY_ASSIST_PIPELINE].pipeline_store
+        stops.append(store.async_add_change_set_listener(async_changed))
+        look()
 
     @callback
-    def _look_soon(self) -> None:
-        if self._timer is None and _bypassing(self._hass, self._entry):
-            job = HassJob(self._look, "home_agent pipelines", cancel_on_shutdown=True)
-            self._timer = async_call_later(self._hass, CALM_SECONDS, job)
+    def look_soon() -> None:
+        if _bypassing(hass, entry):
+            calm.wait()
 
     @callback
-    def _look(self, _when: HomeAssistant | datetime | None = None) -> None:
-        self._end_timer()
-        async_check_pipelines(self._hass, self._entry)
-
-    @callback
-    def _end_timer(self) -> None:
-        if self._timer is not None:
-            self._timer()
-            self._timer = None
-
-    @callback
-    def _stop(self) -> None:
-        """Stop listening, and withdraw the issue."""
-        self._end_timer()
-        for stop in self._stops:
-            stop()
-        withdraw(self._hass, _issue_id(self._entry))
-
-
-@callback
-def async_check_pipelines(hass: HomeAssistant, entry: Agent) -> None:
-    """Raise a repair issue for pipelines that prefer local sentences past the policy, or take it back."""
-    found = _bypassing(hass, entry)
-    if not found or not _restricts_something(hass, entry):
+    def stop() -> None:
+        for each in (*stops, calm.stop):
+            each()
         withdraw(hass, _issue_id(entry))
-        return
-    report(
-        hass,
-        _issue_id(entry),
-        "prefer_local_bypass",
-        severity=ir.IssueSeverity.ERROR,
-        fix={"entry_id": entry.entry_id},
-        title=entry.title,
-        pipelines=", ".join(pipeline.name for pipeline in found[:MAX_NAMED]),
-    )
+
+    attach()
+    stops += [
+        hass.bus.async_listen(EVENT_COMPONENT_LOADED, attach),
+        entry.runtime_data.shared.house.async_listen(look_soon),
+        async_at_started(hass, look),
+    ]
+    return stop
 
 
 async def async_end_bypass(hass: HomeAssistant, entry: Agent) -> None:
@@ -155,7 +139,7 @@ def _restricts_something(hass: HomeAssistant, entry: Agent) -> bool:
         if not services or not policy.view.is_exposed(state.entity_id):
             continue
         if any(
-            policy.judge(state.domain, service, (state.entity_id,), anybody) is not Verdict.ALLOW
+            policy.judge(state.domain, service, (state.entity_id,), anybody).verdict is not Verdict.ALLOW
             for service in services
         ):
             return True

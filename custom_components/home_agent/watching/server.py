@@ -164,17 +164,15 @@ class ServerWatch:
             LOGGER.info("The model server of %s cannot be used: %s", self._entry.title, err.kind)
         self._was_down = True
         self._router.note_down()
-        (
-            report(
-                self._hass,
-                self._down,
-                "server_unavailable",
-                severity=ir.IssueSeverity.WARNING if self._router.fallback else ir.IssueSeverity.ERROR,
-                fix={"entry_id": self._entry.entry_id},
-                title=self._entry.title,
-                url=scrub(self._entry.data[CONF_BASE_URL]),
-                error=err.detail,
-            )
+        report(
+            self._hass,
+            self._down,
+            "server_unavailable",
+            severity=ir.IssueSeverity.WARNING if self._router.fallback else ir.IssueSeverity.ERROR,
+            fix={"entry_id": self._entry.entry_id},
+            title=self._entry.title,
+            url=scrub(self._entry.data[CONF_BASE_URL]),
+            error=err.detail,
         )
         self._end_pause()
         again = HassJob(self._ask, "home_agent model server", cancel_on_shutdown=True)

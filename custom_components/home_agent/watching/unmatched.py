@@ -7,7 +7,6 @@ or removed, and the rule then protects nothing although no one has changed it.
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Final
 
 from homeassistant.config_entries import SIGNAL_CONFIG_ENTRY_CHANGED, ConfigEntry, ConfigEntryChange
@@ -21,7 +20,6 @@ from homeassistant.core import (
     CoreState,
     Event,
     EventStateChangedData,
-    HassJob,
     HomeAssistant,
     callback,
 )
@@ -34,7 +32,7 @@ from homeassistant.helpers import (
     label_registry as lr,
 )
 from homeassistant.helpers.dispatcher import async_dispatcher_connect
-from homeassistant.helpers.event import async_call_later, async_track_state_change_event
+from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.translation import async_get_translations
 
@@ -82,6 +80,7 @@ from ..safety.rules import (
 )
 from ..settings import NAMING
 from ..tools.people import TARGETS
+from . import Calm
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before names are looked at."""
@@ -189,37 +188,36 @@ class _NameWatch:
         self._left: set[str] = set()
         """Names that the registry has given up, whose states go a moment later."""
         self._lock = asyncio.Lock()
-        self._stops: list[CALLBACK_TYPE] = []
-        self._timer: CALLBACK_TYPE | None = None
+        self._calm = Calm(hass, CALM_SECONDS, self._async_look)
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Begin; return how to stop."""
         hass, listen = self._hass, self._hass.bus.async_listen
         entity_ids = [name for name in self._exact if "." in name]
-        self._stops = [
+        wait = self._calm.wait  # something may match now, or no longer
+        stops = [
             async_at_started(hass, self._async_look),
             listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._on_entity),
             listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, self._on_place),
             listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._on_place),
             listen(fr.EVENT_FLOOR_REGISTRY_UPDATED, self._on_place),
             listen(lr.EVENT_LABEL_REGISTRY_UPDATED, self._on_place),
-            listen(EVENT_COMPONENT_LOADED, self._on_change),
-            listen(EVENT_SERVICE_REGISTERED, self._on_change),
-            listen(EVENT_SERVICE_REMOVED, self._on_change),
+            listen(EVENT_COMPONENT_LOADED, wait),
+            listen(EVENT_SERVICE_REGISTERED, wait),
+            listen(EVENT_SERVICE_REMOVED, wait),
             async_track_state_change_event(hass, entity_ids, self._on_state),
             async_dispatcher_connect(hass, SIGNAL_CONFIG_ENTRY_CHANGED, self._on_config_entry),
+            self._calm.stop,
         ]
-        return self._stop
 
-    @callback
-    def _stop(self) -> None:
-        """Stop; the issues stay, because they know what was renamed."""
-        for stop in self._stops:
-            stop()
-        if self._timer is not None:
-            self._timer()
-            self._timer = None
+        @callback
+        def stop() -> None:
+            """Stop; the issues stay, because they know what was renamed."""
+            for each in stops:
+                each()
+
+        return stop
 
     @callback
     def _on_entity(self, event: Event[er.EventEntityRegistryUpdatedData]) -> None:
@@ -237,7 +235,7 @@ class _NameWatch:
         if meant or data["entity_id"] in self._exact:
             self._async_look()
         elif old or data["action"] != "update":
-            self._wait()
+            self._calm.wait()
 
     @callback
     def _on_place(self, event: Event[Any]) -> None:
@@ -255,29 +253,12 @@ class _NameWatch:
         if came or (went and event.data["entity_id"] in self._left):
             self._async_look()
         elif went:
-            self._wait()  # it may be back in a moment, when a file is read again
-
-    @callback
-    def _on_change(self, _event: Event[Any]) -> None:
-        """Something may match now, or no longer."""
-        self._wait()
+            self._calm.wait()  # it may be back in a moment, when a file is read again
 
     @callback
     def _on_config_entry(self, _change: ConfigEntryChange, entry: ConfigEntry) -> None:
         if entry.domain != DOMAIN:
-            self._wait()
-
-    @callback
-    def _wait(self) -> None:
-        """Look in a while, when more may have changed."""
-        if self._timer is None and self._hass.state is CoreState.running:
-            job = HassJob(self._on_calm, cancel_on_shutdown=True)
-            self._timer = async_call_later(self._hass, CALM_SECONDS, job)
-
-    @callback
-    def _on_calm(self, _now: datetime) -> None:
-        self._timer = None
-        self._async_look()
+            self._calm.wait()
 
     @callback
     def _async_look(self, _hass: HomeAssistant | None = None) -> None:

@@ -10,14 +10,13 @@ import pytest
 from custom_components.home_agent.agent.pictures import MAX_BYTES
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.secure_house import UNLOCK, SecureHouse
 from tests.helpers.telegram_chats import ANNA, Telegram
 from tests.helpers.telegram_settings import OPTIONS
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
 
 JPEG = b"\xff\xd8\xff\xe0 a red door"
-UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 
 
 @pytest.fixture

@@ -12,14 +12,11 @@ from homeassistant.components import conversation
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.options_pages import page, save as save_page, selector_of
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse
 from tests.helpers.telegram_chats import ANNA, BEN, GROUP, STRANGER, Telegram
 from tests.helpers.telegram_settings import OPTIONS
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-
-UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-RAN = [("lock.unlock", ("lock.front_door",))]
 
 
 def spoken(agent: Agent) -> str:
@@ -219,7 +216,11 @@ async def test_a_confirmation_has_buttons(agent: Agent, telegram: Telegram, secu
 
 
 async def test_no_is_no(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
+    """The name of the question is shown as it is."""
+    name = {"friendly_name": "[Shed](https://evil.example) **x**"}
+    agent.hass.states.async_set("lock.front_door", "locked", name)
     message = await ask(agent, telegram)
+    assert message["text"] == "Should I unlock the [Shed](https://evil.example) **x**?"
 
     await telegram.press(ANNA, buttons(message)["No"])
     await telegram.press(ANNA, buttons(message)["Yes"])

@@ -25,9 +25,6 @@ LOOKALIKES: Final = str.maketrans(
 )
 """Folded letters of other alphabets, by the Latin ones that they are taken for."""
 
-_MARKUP: Final = lazy_regex(
-    r"</?[a-zA-Z][^<>]{0,200}>|<!--|-->|[*_`~\u00ad]|^\s{0,3}(?:#{1,6}|>)\s", re.MULTILINE
-)
 _ENTITY: Final = lazy_regex(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-z]{2,6});")
 _WORD: Final = lazy_regex(r"[^\W\d_]+")
 _LATIN: Final = lazy_regex(r"[a-z]")
@@ -51,15 +48,15 @@ class Readable:
 
     __slots__ = ("_ends", "_starts", "text")
 
-    def __init__(self, written: str, *, markup: bool = False) -> None:
+    def __init__(self, written: str) -> None:
         self._starts: list[int] | None = None
-        if written.isascii() and (markup or not _MARKUP.search(written)) and not _ENTITY.search(written):
+        if written.isascii() and not _ENTITY.search(written):
             self.text = written.translate(_CONTROLS).lower()
             return
         pieces: list[str] = []
         starts: list[int] = []
         ends: list[int] = []
-        for start, end, shown in _shown(written, markup=markup):
+        for start, end, shown in _shown(written):
             pieces.append(shown)
             starts.extend([start] * len(shown))
             ends.extend([end] * len(shown))
@@ -73,16 +70,11 @@ class Readable:
         return self._starts[start], self._ends[end - 1]
 
 
-def _shown(written: str, *, markup: bool) -> Iterator[tuple[int, int, str]]:
+def _shown(written: str) -> Iterator[tuple[int, int, str]]:
     """Yield parts of the original with their readings: none, one character or several."""
     at = 0
-    marks = sorted(
-        [(found.start(), found.end(), "") for found in (() if markup else _MARKUP.finditer(written))]
-        + [(found.start(), found.end(), _entity(found[0])) for found in _ENTITY.finditer(written)]
-    )
-    for start, end, shown in [*marks, (len(written), len(written), "")]:
-        if start < at:
-            continue
+    entities = [(found.start(), found.end(), _entity(found[0])) for found in _ENTITY.finditer(written)]
+    for start, end, shown in [*entities, (len(written), len(written), "")]:
         for index in range(at, start):
             if plain := _plain(written[index]):
                 yield index, index + 1, plain
@@ -265,7 +257,7 @@ def _addressing(find: _RuleWords) -> Iterator[str]:
 
 def as_read(entry: str) -> str:
     """Return an entry with its letters as they are in readable text."""
-    return Readable(entry, markup=True).text
+    return Readable(entry).text
 
 
 def _pattern(*sources: str) -> re.Pattern[str]:
@@ -320,7 +312,6 @@ MAX_KEPT: Final = 120
 _SENTENCE: Final = lazy_regex(r"[^.!?;\n\u3002\uff01\uff1f]*(?:[.!?;\n\u3002\uff01\uff1f]+[\"')\]]*|$)")
 _PARAGRAPH_END: Final = lazy_regex(r"\n\s*\n")
 _LEAKY_IMAGE: Final = lazy_regex(r"!\[[^\]]{0,200}\]\([^)\s]{0,300}[?&][^)\s]{0,60}=[^)]{0,300}\)")
-_HIDDEN: Final = lazy_regex(r"[\U000e0020-\U000e007f]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,23 +402,20 @@ class _Cleaner:
 
 def _spans(text: str, *, addressed: bool, describes: bool, others: Collection[str]) -> list[Span]:
     found = [(*match.span(), "image") for match in _LEAKY_IMAGE.finditer(text)]
-    found += [(*match.span(), "hidden") for match in _HIDDEN.finditer(text)]
-    marked_up = Readable(text, markup=True)
-    tokens = list(TOKENS.finditer(marked_up.text))
-    roles = list(ROLES.finditer(marked_up.text))
+    readable = Readable(text)
+    tokens = list(TOKENS.finditer(readable.text))
+    roles = list(ROLES.finditer(readable.text))
     if tokens or roles[1:]:
         marks = sorted(match.span() for match in (*tokens, *roles))
         last = marks[-1][1]
-        end = marked_up.text.find("\n", last)
-        stop = _PARAGRAPH_END.search(marked_up.text, last) if len(marks) == 1 else None
-        end = stop.start() if stop else len(marked_up.text) if end < 0 else end
-        found.append((*marked_up.written(marks[0][0], max(end, last)), "template"))
-    calls = (*CALLS.finditer(marked_up.text), *named_calls(marked_up.text, others))
-    found += [(*marked_up.written(*match.span()), "call") for match in calls]
+        end = readable.text.find("\n", last)
+        stop = _PARAGRAPH_END.search(readable.text, last) if len(marks) == 1 else None
+        end = stop.start() if stop else len(readable.text) if end < 0 else end
+        found.append((*readable.written(marks[0][0], max(end, last)), "template"))
+    calls = (*CALLS.finditer(readable.text), *named_calls(readable.text, others))
+    found += [(*readable.written(*match.span()), "call") for match in calls]
     addressed = addressed or bool(roles)
-    return found + _sentence_spans(
-        Readable(text), steers=bool(found), addressed=addressed, describes=describes
-    )
+    return found + _sentence_spans(readable, steers=bool(found), addressed=addressed, describes=describes)
 
 
 def _sentence_spans(readable: Readable, *, steers: bool, addressed: bool, describes: bool) -> list[Span]:

@@ -10,6 +10,7 @@ person did not say, and lets no private word out.
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 import re
+from types import MappingProxyType
 from typing import Any, Final
 
 from homeassistant import const
@@ -31,6 +32,7 @@ from ...regex import lazy_regex
 from ...texts import leaves, words
 from . import firewall
 
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 HELD_BACK: Final = "text"
 """The replacement for a state that is a text from outside."""
 NAMING: Final = frozenset(
@@ -156,10 +158,14 @@ def texts_repeated(hass: HomeAssistant, told: str) -> Iterator[str]:
 
 
 @callback
-def without_outside(hass: HomeAssistant, state: State) -> State:
-    """Return a state without texts from outside."""
-    gone = outside_of(hass, state)
-    own = is_own_state(hass, state)
+def without_outside(hass: HomeAssistant, state: State, asked: Mapping[str, Any] = NOTHING) -> State:
+    """Return a state without texts from outside, but for labels that were `asked` for, by attribute."""
+
+    def is_asked(name: str, value: object) -> bool:
+        return isinstance(value, str) and asked.get(name) == value == as_label(value)
+
+    gone = {name for name, value in outside_of(hass, state).items() if not is_asked(name, value)}
+    own = is_own_state(hass, state) or is_asked("state", state.state)
     if own and not gone:
         return state
     kept = {name: value for name, value in state.attributes.items() if name not in gone}
@@ -210,7 +216,18 @@ def _texts(hass: HomeAssistant, state: State, name: str, value: object) -> Itera
 
 def is_name(name: str) -> bool:
     """Return whether a text is made as names of attributes are."""
-    return len(name) <= MAX_ATTRIBUTE and _NAME.fullmatch(name) is not None
+    is_short = len(name) <= MAX_ATTRIBUTE and _NAME.fullmatch(name) is not None
+    return is_short and bool(as_label(name.replace("_", " ").strip()))
+
+
+def offers_own(state: State, options: Iterable[object]) -> bool:
+    """Return whether all options of an entity are modes of a device, or words of Home Assistant's own."""
+    texts = [str(option) for option in options]
+    if state.domain == "input_select":
+        return True
+    if state.domain in DEVICES:
+        return all(len(text) <= MAX_MODE and len(text.split()) <= MAX_MODE_WORDS for text in texts)
+    return all(map(is_plain, texts))
 
 
 @callback
@@ -221,7 +238,11 @@ def label_of(hass: HomeAssistant, state: State) -> str:
     """
     name = str(state.name).strip()
     entry = er.async_get(hass).async_get(state.entity_id)
-    if state.domain in WRITTEN or state.domain.startswith("input_") or (entry and entry.name):
+    is_written = state.domain in WRITTEN or state.domain.startswith("input_")
+    # A scene of a bridge of lamps has the name that somebody gave it in the app of the bridge.
+    if (is_written and (entry is None or entry.platform in (state.domain, "homeassistant"))) or (
+        entry and entry.name
+    ):
         return name
     device = dr.async_get(hass).async_get(entry.device_id) if entry and entry.device_id else None
     given = (device and device.name_by_user) or ""
@@ -304,6 +325,13 @@ def comes_from_outside(tool: llm.Tool) -> bool:
     while isinstance(inner := getattr(tool, "tool", None), llm.Tool):
         tool = inner
     return not isinstance(tool, llm.IntentTool) and type(tool).__module__ != CLOCK
+
+
+def texts_of_intent(result: Any) -> Iterator[str]:
+    """Yield what an intent was answered with beside names of the home: the title that is played, for one."""
+    slots = result.get("speech_slots") if isinstance(result, Mapping) else None
+    texts = (leaf for leaf in leaves(slots) if isinstance(leaf, str))
+    yield from (text for text in texts if not is_plain(text))
 
 
 CLOCK: Final = "homeassistant.components.llm.llm"

@@ -124,21 +124,14 @@ PRIVATE: Final = "private words"
 _SENTENCE: Final = lazy_regex(r".+?(?:(?<![.!?;])[.!?;]++(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Untold:
-    """Content that is withheld from a reader, in whatever words."""
-
-    texts: Iterable[str] = ()
-    """Memories: a sentence with most of the words of one is removed."""
-    names: Iterable[str] = ()
-    """Names of entities whose states stay at home: a sentence that contains one is removed."""
-
-
 @dataclass(slots=True)
 class Shortener:
     """Leaves sentences out, and changes words in those that stay."""
 
-    untold: Untold
+    texts: Iterable[str]
+    """Memories that are withheld: a sentence with most of the words of one is left out."""
+    names: Iterable[str]
+    """Names of entities whose states stay at home: a sentence that contains one is left out."""
     said: str
     """What the person has just said is the person's to send."""
     sanitize: Callable[[str], str | None]
@@ -150,9 +143,9 @@ class Shortener:
     def __post_init__(self) -> None:
         """Take the words of withheld content, without those that the person has just said."""
         said = _stems(self.said)
-        told = (_stems(text) - said for text in self.untold.texts)
+        told = (_stems(text) - said for text in self.texts)
         self._telling = [stems for stems in told if stems]
-        self._names = [fold_letters(name) for name in self.untold.names if len(name) > SHORTEST]
+        self._names = [fold_letters(name) for name in self.names if len(name) > SHORTEST]
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return JSON with each of its texts as it may be read."""
@@ -333,7 +326,9 @@ class Sanitizer:
 
         return await self._hass.async_add_executor_job(check)
 
-    async def async_shorten(self, text: str, data: Any, untold: Untold, sending: Sending) -> Shortened:
+    async def async_shorten(
+        self, text: str, data: Any, sending: Sending, *, memories: Iterable[str], names: Iterable[str]
+    ) -> Shortened:
         """Return a question for a model: sentences that tell too much are left out, names are replaced."""
         finder = await self._async_finder()
 
@@ -342,7 +337,7 @@ class Sanitizer:
             return None if checked.blocked else checked.text
 
         def shorten() -> Shortened:
-            shortener = Shortener(untold, sending.said, sanitize)
+            shortener = Shortener(memories, names, sending.said, sanitize)
             rest = data
             if rest and any(True for _ in self._at_home(json_dumps(rest))):
                 shortener.found.add(PRIVATE)

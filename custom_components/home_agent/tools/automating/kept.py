@@ -420,7 +420,7 @@ def judge_switch(run: ToolRun, entity_id: str, user: User | None, *, on: bool) -
     Raises PermissionDenied if they forbid it, or if the lists of the agent leave it out.
     """
     service = f"turn_{'on' if on else 'off'}"
-    verdict = run.guard.policy.judge("automation", service, [entity_id], run.speaker, user=user)
+    verdict = run.guard.policy.judge("automation", service, [entity_id], run.speaker, user=user).verdict
     if verdict is Verdict.BLOCK:
         raise PermissionDenied(f"The household does not allow automation.{service} here")
     return verdict

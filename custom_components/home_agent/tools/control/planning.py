@@ -27,6 +27,7 @@ from ...errors import (
 )
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import word_similarity
+from ...safety.firewall.own_values import offers_own, without_outside
 from ...safety.frozen import MAX_THINGS, ServiceCall
 from ...safety.journal import EarlierState
 from ...texts import fold
@@ -205,7 +206,9 @@ def _chosen(state: State, name: str, attribute: str, value: Any) -> Any:
         if near:
             break
     listed = ", ".join(str(choice)[:30] for choice in choices[:MAX_LISTED])
-    raise ValidationError(f"{name}: {str(value)[:40]!r} is not one of {listed}"[:300])
+    problem = ValidationError(f"{name}: {str(value)[:40]!r} is not one of {listed}"[:300])
+    problem.quotes = not offers_own(state, choices)
+    raise problem
 
 
 CHANGED = Expectation(change=True)
@@ -495,10 +498,6 @@ class ControlOutcome:
         if text not in self.notes:
             self.notes.append(text)
 
-    def shown(self, state: State) -> str:
-        """Return what an entity shows, in words."""
-        return describe_state(state, self.house.entities.get(state.entity_id))
-
     def result(self) -> JsonValueType:
         """Return what was done.
 
@@ -554,7 +553,9 @@ async def async_carry_out(
         and made.expectation.is_met(before[entity_id])
     )
     if already and (needless := await async_needless(plans, before, verb, already, run)):
-        outcome.unchanged |= {entity_id: outcome.shown(before[entity_id]) for entity_id in needless}
+        outcome.unchanged |= {
+            entity_id: shown(run, before[entity_id], plans[entity_id].expectation) for entity_id in needless
+        }
         plans = {entity_id: made for entity_id, made in plans.items() if entity_id not in needless}
     if not plans:
         return
@@ -614,8 +615,15 @@ async def _async_call(call: ServiceCall, run: ToolRun) -> dict[str, str]:
         )
         return {key: text for one in single for key, text in (await _async_call(one, run)).items()}
     except (ConfirmationNeeded, ToolExecutionError) as err:
+        run.note_quotes(err)
         return dict.fromkeys(call.entity_ids, str(err))
     return {}
+
+
+def shown(run: ToolRun, state: State, expectation: Expectation) -> str:
+    """Return what an entity shows, in the home's own words and in those that were asked for."""
+    own = without_outside(run.hass, state, expectation.attributes)
+    return describe_state(own, run.house.entities.get(state.entity_id))
 
 
 def _report(
@@ -631,12 +639,12 @@ def _report(
     for note in made.notes:
         outcome.note(f"{outcome.name_of(entity_id)} {note}")
     if not made.calls:
-        outcome.unchanged[entity_id] = outcome.shown(state)
+        outcome.unchanged[entity_id] = shown(run, state, expectation)
     elif error is not None and (not worked or expectation.is_empty or was_so):
-        outcome.fail(entity_id, f"{error}. It is {outcome.shown(state)}")
+        outcome.fail(entity_id, f"{error}. It is {shown(run, state, expectation)}")
     elif error is None and not worked:
         still = "still" if state.state == before.state else "now"
-        outcome.fail(entity_id, f"was told to {verb} but is {still} {outcome.shown(state)}")
+        outcome.fail(entity_id, f"was told to {verb} but is {still} {shown(run, state, expectation)}")
     elif error is None and (told := _told_together(run, made, entity_id, verb)):
         outcome.done[entity_id] = told
     elif expectation.is_empty and not expectation.change:
@@ -646,7 +654,7 @@ def _report(
         names = {STATE, *was.attributes, *became.attributes}  # what a call may change
         is_same = all(same(name, value_of(was, name), value_of(became, name)) for name in names)
         part = outcome.unchanged if is_same else outcome.done
-        part[entity_id] = outcome.shown(state)
+        part[entity_id] = shown(run, state, expectation)
 
 
 def _told_together(run: ToolRun, made: Plan, entity_id: str, verb: str) -> str:

@@ -15,24 +15,22 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...context.named import class_concepts
-from ...errors import ConfirmationNeeded, ValidationError
+from ...errors import ValidationError
 from ...knowledge.names import called, content_words, word_similarity
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
-from ...languages import DEFAULT, find, languages, table
+from ...languages import DEFAULT, find, languages, table, words as phrases
 from ...languages.sentence import Mood, read
 from ...memory.sentences import is_own_words
 from ...planned.records import REMIND, Giver, PlannedItem, Schedule, read_schedule
 from ...planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ...regex import lazy_regex
-from ...safety.frozen import FrozenTool
-from ...texts import fold, one_line, words
+from ...texts import fold, leaves, one_line, words
 from ...timespans import WEEKDAYS, format_local, format_span, told_days
 from ...when import FORMS, forms, read_clock, read_days, read_length, read_moment
 from ..base import HomeAgentTool, ToolOutput, ToolRun
-from ..control.asked import is_planted
+from ..control.asked import is_planted, named_by_person
 from ..control.telling import tell_names
 from ..results import ToldAct, ToldValue, ValueKind
-from ..waiting import freeze
 from .choosing import user_of
 
 MAX_NAME: Final = 200
@@ -99,6 +97,7 @@ class TimerTool(HomeAgentTool):
             meant = items if is_all else meant_items(items, name, when, run)
             commands: list[JsonValueType] = [planned_row(item, run) for item in meant if not item.is_timer]
             ended: list[JsonValueType] = [planned_row(item, run) for item in meant if item.is_timer]
+            self._check_unplanted(args, meant, run)
             if meant:
                 await self._planned.async_cancel([item.id for item in meant])
                 owner = Giver.of(run.speaker, None)
@@ -110,6 +109,7 @@ class TimerTool(HomeAgentTool):
         timer = meant_items(timers or items, name, "", run)[0]
         if not timer.is_timer:
             raise ValidationError("name: a planned command has no length; cancel it, and plan it again")
+        self._check_unplanted(args, [timer], run)
         language = run.speaker.language
         if (length := read_length(when, language)) is not None:
             schedule = replace(timer.schedule, due=timer.due + length, clock=None)
@@ -121,6 +121,11 @@ class TimerTool(HomeAgentTool):
         await self._planned.async_add(timer)
         return {"now": planned_row(timer, run)}
 
+    def _check_unplanted(self, args: Mapping[str, Any], items: Sequence[PlannedItem], run: ToolRun) -> None:
+        """Ask before what is planned ends or moves that only somebody else's text has named."""
+        if is_unasked(items, run):
+            run.ask_first(self, args)
+
     async def _async_set(self, args: Mapping[str, Any], name: str, when: str, run: ToolRun) -> JsonValueType:
         if len(self._planned.timers()) >= MAX_TIMERS:
             raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
@@ -129,14 +134,8 @@ class TimerTool(HomeAgentTool):
         own_words = (is_own_words(name, text, speaker.person or "") for text in run.calls.origins.said)
         is_foreign = name and run.tainted and not run.confirmed and not any(own_words)
         if is_foreign or (schedule.days and is_planted(run, (), repeats=True)):
-            item = FrozenTool(
-                tool=self,
-                args={**args, "name": name},
-                llm_context=run.calls.llm_context,
-                due=schedule.due if name else None,
-                days=schedule.days,
-            )
-            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
+            due = schedule.due if name else None
+            run.ask_first(self, {**args, "name": name}, due=due, days=schedule.days)
         user_id = user_of(run)
         timer = PlannedItem(
             verb=REMIND,
@@ -244,7 +243,8 @@ def planned_row(item: PlannedItem, run: ToolRun) -> dict[str, JsonValueType]:
     shown: dict[str, JsonValueType] = {
         key: item.told_for(key, now) for key in item.entity_ids if run.reader.sees(key)
     }
-    return {"id": item.id, "planned": shown} if shown else {}
+    origin = origin if any(isinstance(value, str) for value in item.given.values()) else {}
+    return {"id": item.id, "planned": shown, **origin} if shown else {}
 
 
 def _told_message(item: PlannedItem, run: ToolRun) -> str:
@@ -268,8 +268,9 @@ def _rows(rows: object) -> list[Mapping[str, JsonValueType]]:
 
 
 def outside_rows(rows: object) -> list[str]:
-    """Return what timers and messages say that were given after text from outside was read."""
-    return [str(row.get("planned", row.get("name"))) for row in _rows(rows) if row.get("from") == OUTSIDE]
+    """Return what is said by all that was planned after text from outside was read."""
+    told = (row.get("planned", row.get("name")) for row in _rows(rows) if row.get("from") == OUTSIDE)
+    return [str(leaf) for each in told for leaf in leaves(each)]
 
 
 def are_entities(rows: object) -> bool:
@@ -323,8 +324,32 @@ def meant_items(items: Sequence[PlannedItem], name: str, when: str, run: ToolRun
     else:
         meant = timers
     if not meant or (meant[0].is_timer and len(meant) > 1):
-        raise ValidationError(f"name: {problem} {_listed(meant or [*timers, *commands], run)}")
+        listed = meant or [*timers, *commands]
+        err = ValidationError(f"name: {problem} {_listed(listed, run)}")
+        err.quotes = any(item.owner.outside for item in listed)
+        raise err
     return meant
+
+
+def is_unasked(items: Iterable[PlannedItem], run: ToolRun) -> bool:
+    """Return whether somebody else's text may want to end or move what is planned.
+
+    In a marked turn the person says so: names a timer, something that is planned, or says stop.
+    """
+    if not run.tainted or run.confirmed:
+        return False
+    said = [word for text in run.calls.origins.said for word in words(text)]
+    if any(word.startswith(kind) or word.endswith(kind) for word in said for kind in _kind_words()):
+        return False
+    ends = map(fold, phrases(find(run.speaker.language) or DEFAULT, "answers.no"))
+    sentence = f" {' '.join(words(run.sentence))} "
+    if any(f" {end} " in sentence for end in ends):
+        return False
+    is_named = named_by_person(run.hass, run.house, run.calls)
+    return not all(
+        {*words(item.told)}.issubset(said) if item.is_timer else any(map(is_named, item.entity_ids))
+        for item in items
+    )
 
 
 def means_all(name: str, language: str) -> bool:

@@ -21,6 +21,7 @@ from ...texts import one_line, words
 from ...timespans import format_local
 from ...when import read_moment, start_of
 from ..base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun, as_list
+from ..control.asked import named_by_person
 from ..results import ToldAct
 from .choosing import choose_one, permitted, records_of
 
@@ -130,6 +131,7 @@ class TodoTool(HomeAgentTool):
                     target = choose_one(run, _lists(run, CREATE), args["to"], "to")
                     records = [record for record in records if record != target]
                 chosen = await _async_list(run, records, name, items)
+                self._check_said(args, items, chosen, run)
                 steps, details = await _async_changes(run, chosen, items, args, target)
             result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT)}
             done: dict[str, list[JsonValueType]] = {}
@@ -148,6 +150,19 @@ class TodoTool(HomeAgentTool):
             if problem:
                 raise ToolExecutionError(problem)
             return result
+
+    def _check_said(
+        self, args: Mapping[str, Any], items: Sequence[str], chosen: EntityRecord, run: ToolRun
+    ) -> None:
+        """Ask before anything goes that only a text from outside, just read, has named."""
+        if not run.calls.has_read_outside or run.confirmed:
+            return
+        said = {word for text in run.calls.origins.said for word in words(text)}
+        if named_by_person(run.hass, run.house, run.calls)(chosen.entity_id) or all(
+            not said.isdisjoint(words(item)) for item in items
+        ):
+            return
+        run.ask_first(self, args)
 
 
 def _lists(run: ToolRun, needed: str) -> list[EntityRecord]:
@@ -309,7 +324,9 @@ def _meant(text: str, items: Sequence[Item]) -> Item:
         return fitting[0]
     listed = ", ".join(_text_of(item)[:40] for item in (fitting or items)[:8])
     reason = "could be several" if fitting else "does not stand on the list"
-    raise ValidationError(f"items: {text[:60]!r} {reason}. There are: {listed or 'none'}"[:300])
+    problem = ValidationError(f"items: {text[:60]!r} {reason}. There are: {listed or 'none'}"[:300])
+    problem.quotes = bool(items)
+    raise problem
 
 
 def _fitting(text: str, items: Sequence[Item]) -> list[Item]:

@@ -17,7 +17,7 @@ from ...safety.disclosure import Disclosure
 from ...safety.journal import AuditKind
 from ...safety.redaction import redacted
 from ...safety.sanitizer.private_names import PrivateKind
-from ...safety.sanitizer.sanitizer import LEFT_OUT, STATES, Sanitized, Sanitizer, Sending, Shortened, Untold
+from ...safety.sanitizer.sanitizer import LEFT_OUT, STATES, Sanitized, Sanitizer, Sending, Shortened
 from ..base import Leaving, ToolRun
 from ..calls.schema import json_schema
 
@@ -103,8 +103,9 @@ class Outgoing:
         ]
         entries = self._profile.entries(lambda entry: not is_entry_visible(entry, person_id, model))
         private += [f"{entry.key} {entry.value}" for entry in entries]
-        untold = Untold(texts=tuple(private), names=names)
-        sent = await self._sanitizer.async_shorten(prompt, kept, untold, _sending(run, known))
+        sent = await self._sanitizer.async_shorten(
+            prompt, kept, _sending(run, known), memories=private, names=names
+        )
         left_out = tuple(sorted({*sent.left_out, *((STATES,) if context and not model.states else ())}))
         held_back = not sent.text.replace(LEFT_OUT, "").strip()
         told = "" if held_back else sent.text

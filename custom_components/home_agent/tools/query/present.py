@@ -133,7 +133,7 @@ _COMPARISON: Final = lazy_regex(
 )
 
 
-def read_filter(said: str, members: Sequence[Member], *, broad: bool) -> StateTest:
+def read_filter(hass: HomeAssistant, said: str, members: Sequence[Member], *, broad: bool) -> StateTest:
     """Return the test for the state, or one of several, that a text means for some entities.
 
     If it is `broad`, nothing tells which kinds are meant, and "on" means devices only.
@@ -150,9 +150,11 @@ def read_filter(said: str, members: Sequence[Member], *, broad: bool) -> StateTe
             tests.append(test)
         else:
             states = dict.fromkeys(
-                one_line(state.state, MAX_WORD)
+                state.state
                 for _record, state in members
-                if as_number(state.state) is None and len(state.state) <= MAX_WORD
+                if as_number(state.state) is None
+                and len(state.state) <= MAX_WORD
+                and is_own_state(hass, state)
             )
             listed = ", ".join(list(states)[:MAX_KNOWN]) or "numbers, give >25"
             raise ValidationError(f"state: {word[:40]!r} is no state of these. They are: {listed}")
