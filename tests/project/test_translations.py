@@ -21,7 +21,7 @@ from scripts.lib.agent_forms import with_copies
 from scripts.lib.variants import varied
 from tests.helpers.checks import every
 from tests.helpers.documents import fields_of
-from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
+from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE, household_keys
 
 INTEGRATION = Path(probe.__file__).parents[1]
 FILES = sorted((INTEGRATION / "translations").glob("*.json"))
@@ -52,10 +52,8 @@ ENGLISH = flat(read("en"))
 
 
 def needed(language: str) -> list[str]:
-    """Return the keys that a language must have: all of them, or those of sentences that people hear."""
-    if language in (*WHOLE, *VARIANTS):
-        return list(ENGLISH)
-    return [key for key in ENGLISH if key.startswith(("exceptions.", "selector.spoken."))]
+    """Return the keys that a language must have: all of them, or what a household hears and sees."""
+    return household_keys(ENGLISH) if language in SPOKEN else list(ENGLISH)
 
 
 def test_languages() -> None:
@@ -102,7 +100,7 @@ def test_sentences_can_be_shown(language: str) -> None:
 async def test_home_assistant_loads_them(hass: HomeAssistant, language: str) -> None:
     """Home Assistant drops sentences whose placeholders differ from English: none is dropped.
 
-    What a spoken language does not have, it shows in English.
+    What a language does not have, it shows in English.
     """
     sections = ("config", "options", "exceptions", "issues", "services", "selector")
     expected = ENGLISH | flat(read(language))
@@ -263,7 +261,7 @@ def test_page_names_the_languages() -> None:
     page = " ".join((INTEGRATION.parents[1] / "docs" / "install.md").read_text(encoding="utf-8").split())
     for pattern, languages in (
         (r"own sentences \([^)]*\) are in ([^.]*)\.", [*WHOLE, *SPOKEN]),
-        (r"The settings and the panel are in ([^.]*), and in the Portuguese", WHOLE),
+        (r"The settings and the panel are in ([^.]*), and in Brazilian", WHOLE),
     ):
         found = re.search(pattern, page)
         assert found
