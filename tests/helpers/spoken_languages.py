@@ -26,7 +26,7 @@ SELECTORS = {
 }
 PREFIXES = (
     *("exceptions.", "selector.spoken."),  # what people hear
-    *("config.", "entity.", "selector.adding.", "selector.page_notes."),
+    *("config.", "entity.", "selector.adding.", "selector.import_report.", "selector.page_notes."),
     *(f"options.step.{page}." for page in PAGES),
     *(f"selector.{name}." for name in SELECTORS),
     # The words that are put into lists inside lists.

@@ -256,6 +256,25 @@ def test_what_can_be_picked_has_labels() -> None:
     assert {f"selector.policy_decision.options.{name}" for name in DECISIONS} <= set(ENGLISH)
 
 
+PICKED = (
+    "policy_action",
+    "policy_decision",
+    "policy_day",
+    "policy_presence",
+    "proactive_rule",
+    "proposed_action",
+)
+"""Lists inside lists: the browser shows their values as they are, so the forms hold words."""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_that_are_picked_mean_one_thing(language: str) -> None:
+    texts = flat(read(language))
+    for name in PICKED:
+        words = [text for key, text in texts.items() if key.startswith(f"selector.{name}.options.")]
+        assert len(words) == len(set(words)), name
+
+
 def test_page_names_the_languages() -> None:
     """The page about the installation lists as many languages as there are translations."""
     page = " ".join((INTEGRATION.parents[1] / "docs" / "install.md").read_text(encoding="utf-8").split())
