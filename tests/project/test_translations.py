@@ -21,7 +21,7 @@ from scripts.lib.agent_forms import with_copies
 from scripts.lib.variants import varied
 from tests.helpers.checks import every
 from tests.helpers.documents import fields_of
-from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
+from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE, household_keys
 
 INTEGRATION = Path(probe.__file__).parents[1]
 FILES = sorted((INTEGRATION / "translations").glob("*.json"))
@@ -52,10 +52,8 @@ ENGLISH = flat(read("en"))
 
 
 def needed(language: str) -> list[str]:
-    """Return the keys that a language must have: all of them, or those of sentences that people hear."""
-    if language in (*WHOLE, *VARIANTS):
-        return list(ENGLISH)
-    return [key for key in ENGLISH if key.startswith(("exceptions.", "selector.spoken."))]
+    """Return the keys that a language must have: all of them, or what a household hears and sees."""
+    return household_keys(ENGLISH) if language in SPOKEN else list(ENGLISH)
 
 
 def test_languages() -> None:
@@ -101,7 +99,7 @@ def test_sentences_can_be_shown(language: str) -> None:
 async def test_home_assistant_loads_them(hass: HomeAssistant) -> None:
     """Home Assistant drops sentences whose placeholders differ from English: none is dropped.
 
-    What a spoken language does not have, it shows in English.
+    What a language does not have, it shows in English.
     """
     for language in LANGUAGES:
         expected = ENGLISH | flat(read(language))
@@ -257,12 +255,31 @@ def test_what_can_be_picked_has_labels() -> None:
     assert {f"selector.policy_decision.options.{name}" for name in DECISIONS} <= set(ENGLISH)
 
 
+PICKED = (
+    "policy_action",
+    "policy_decision",
+    "policy_day",
+    "policy_presence",
+    "proactive_rule",
+    "proposed_action",
+)
+"""Lists inside lists: the browser shows their values as they are, so the forms hold words."""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_that_are_picked_mean_one_thing(language: str) -> None:
+    texts = flat(read(language))
+    for name in PICKED:
+        words = [text for key, text in texts.items() if key.startswith(f"selector.{name}.options.")]
+        assert len(words) == len(set(words)), name
+
+
 def test_page_names_the_languages() -> None:
     """The page about the installation lists as many languages as there are translations."""
     page = " ".join((INTEGRATION.parents[1] / "docs" / "install.md").read_text(encoding="utf-8").split())
     for pattern, languages in (
         (r"own sentences \([^)]*\) are in ([^.]*)\.", [*WHOLE, *SPOKEN]),
-        (r"The settings and the panel are in ([^.]*), and in the Portuguese", WHOLE),
+        (r"The settings and the panel are in ([^.]*), and in Brazilian", WHOLE),
     ):
         found = re.search(pattern, page)
         assert found
