@@ -1,7 +1,6 @@
 """Writes the tables in `docs/reference/` from the code; `scripts/reference` runs this."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-import inspect
 from itertools import takewhile
 import json
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Final
 
 import probatio
 
-from custom_components.home_agent import connection, const, event_data, services
+from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.config import adding, schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import MENUS
@@ -35,8 +34,6 @@ ENGLISH: Final[dict[str, Any]] = json.loads(
     (ROOT / "custom_components" / DOMAIN / "translations" / "en.json").read_text(encoding="utf-8")
 )
 EMPTY: Final = "\u2013"
-KEPT: Final = "(kept)"
-"""A cell that is written by hand and stays."""
 FORMS: Final = {
     "Connection": ("config.step.user", schemas.CONNECTION),
     **{
@@ -83,7 +80,7 @@ ABOUT: Final = {
 """What a table says instead of the help of a form, where that assumes what the form shows around it."""
 
 type Rows = Iterator[Sequence[str]]
-"""The cells of the rows of a table, a name set as code in the first."""
+"""The cells of the rows of a table."""
 
 
 def shown_default(key: str) -> str:
@@ -136,19 +133,6 @@ def action_rows(name: str) -> Rows:
         yield f"`{key}`", "yes" if isinstance(key, probatio.Required) else "", texts[str(key)]["description"]
 
 
-def event_rows(_heading: str) -> Rows:
-    """Yield each event with its data, and its own sentence in the middle, which is written by hand."""
-    for name, data in events().items():
-        own = [key for key in data.__annotations__ if key not in event_data.EventData.__annotations__]
-        yield f"`{name}`", KEPT, ", ".join(f"`{key}`" for key in own)
-
-
-def events() -> dict[str, type]:
-    """Return what the data of each event is, by the event's name, as `const.py` declares them."""
-    declared = re.findall(r'EventType\[(\w+)\]\(f"\{DOMAIN\}\.([\w.]+)"\)', inspect.getsource(const))
-    return {f"{DOMAIN}.{name}": getattr(event_data, data) for data, name in declared}
-
-
 def domain_rows(heading: str) -> Rows:
     """Yield what can be done with each domain: its actions, and the values that they take."""
     for facts in DOMAINS.values():
@@ -182,13 +166,7 @@ def _with_table(written: str, heading: str, expected: Rows) -> str:
             raise LookupError(f"there is no table under the heading {heading}")
         return written
     old = list(takewhile(lambda line: line.startswith("|"), written[found.end() :].split("\n")))
-    kept = {(cells := line.split(" | "))[0].strip("| "): cells[1] for line in old}
-    new = [
-        f"| {' | '.join(kept.get(row[0], '') if cell is KEPT else cell for cell in row)} |".replace(
-            "|  |", "| |"
-        )
-        for row in rows
-    ]
+    new = [f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows]
     return "\n".join(
         [written[: found.end()] + "\n".join(new), *written[found.end() :].split("\n")[len(old) :]]
     )
@@ -206,7 +184,6 @@ TABLES: Final[Mapping[str, Mapping[str, Callable[[str], Rows]]]] = {
         f"{DOMAIN}.{name}": lambda heading: action_rows(heading.removeprefix(f"{DOMAIN}."))
         for name in services.SERVICES
     },
-    EVENTS: {"Events": event_rows},
     TOOLS: {CONTROLLED: domain_rows, GATED: domain_rows},
 }
 """The pages with the headings whose first tables are written here."""
