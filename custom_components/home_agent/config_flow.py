@@ -18,6 +18,7 @@ from homeassistant.config_entries import (
     OptionsFlow,
 )
 from homeassistant.core import callback
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
 from . import const
@@ -39,11 +40,13 @@ from .config.fields import (
 )
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import (
+    Draft,
     ProbeSteps,
     async_find_server,
     async_options,
     async_probe_model,
     async_shared,
+    async_test,
     ranked,
     typed_endpoint,
 )
@@ -51,11 +54,14 @@ from .config.schemas import CONNECTION, EXAMPLES, REAUTH
 from .connection import is_cloud
 from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
+from .runtime import DATA_SHARED
+from .self_test.cases import Capability
 from .settings import async_part
 from .texts import without_embeds
 
 if TYPE_CHECKING:
     from .config.importer import Imported
+    from .self_test.kept import Report
 
 FIELDS: Final = {
     "url": const.CONF_BASE_URL,
@@ -77,6 +83,9 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         self._offered_import = False
         self._imported: Imported | None = None
         self._search: asyncio.Task[list[FoundServer]] | None = None
+        self._test: asyncio.Task[Report] | None = None
+        self._test_error = ""
+        self._report: Report | None = None
         self._makes_assistant = False
         self._ready: dict[str, str] = {}
         """What the last page says."""
@@ -244,6 +253,8 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         }
         if probe.tool_calling is False:
             return await self.async_step_no_tools()
+        if self._chosen.get(adding.FIELD_TEST):
+            return await self.async_step_self_test()
         return await self.async_step_finish()
 
     async def _async_model_fields(self) -> tuple[Field, ...]:
@@ -264,6 +275,70 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
             menu_options=["model", "finish"],
             description_placeholders={"model": self._data[const.CONF_MODEL]},
         )
+
+    async def async_step_self_test(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Run the self-test with the chosen model, and show how far it is."""
+        if self._test is None:
+            # Before the task: who closes the dialog ends the test, but not the set-up of the integration.
+            await async_shared(self.hass)
+            options: Mapping[str, Any] = self._imported.options if self._imported else {}
+            if self.source == SOURCE_RECONFIGURE:
+                options = self._get_reconfigure_entry().options
+            draft = Draft(entry_id=self.flow_id, title=self._title(), data=self._stored(), options=options)
+            task = async_test(self.hass, draft, self.async_update_progress)
+            self._test = self.hass.async_create_background_task(task, "home_agent self-test")
+        if not self._test.done():
+            return self.async_show_progress(
+                step_id="self_test",
+                progress_action="self_test",
+                progress_task=self._test,
+                description_placeholders={"model": self._data[const.CONF_MODEL]},
+            )
+        return self.async_show_progress_done(next_step_id="verdict")
+
+    async def async_step_verdict(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show what the test found out."""
+        test, self._test = self._test, None
+        if test is not None:
+            try:
+                self._report = test.result()
+            except HomeAssistantError as err:
+                self._report, self._test_error = None, str(err)
+                return await self.async_step_test_failed()
+        if (report := self._report) is None:
+            return await self.async_step_self_test()
+        scores = {
+            name: f"{score['passed']} / {score['total']}" for name, score in report["capabilities"].items()
+        }
+        return self._show_test(
+            "verdict",
+            ["finish", "model"] if report["verdict"] in ("good", "usable") else ["model", "finish"],
+            advice=report["advice"],
+            passed=str(report["passed"]),
+            total=str(report["total"]),
+            seconds=str(max(1, round(report["median_seconds"]))),
+            **dict.fromkeys(map(str, Capability), "-") | scores,
+        )
+
+    async def async_step_test_failed(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Say why the test was not completed."""
+        return self._show_test("test_failed", ["self_test", "model", "finish"], error=self._test_error)
+
+    def _show_test(self, step_id: str, options: list[str], **placeholders: str) -> ConfigFlowResult:
+        shown = {"model": str(self._data[const.CONF_MODEL]), **placeholders}
+        shown = {name: without_embeds(text) for name, text in shown.items()}
+        return self.async_show_menu(step_id=step_id, menu_options=options, description_placeholders=shown)
+
+    def _stored(self) -> dict[str, Any]:
+        return {key: value for key, value in self._data.items() if value is not None}
+
+    def _title(self) -> str:
+        return str(self._data.get(const.CONF_NAME) or self._data[const.CONF_MODEL])
+
+    def _keep_report(self, entry_id: str) -> None:
+        """Keep what the test found out about the model that was chosen in the end."""
+        if (report := self._report) is not None and report["model"] == self._data[const.CONF_MODEL]:
+            self.hass.data[DATA_SHARED].self_tests.of(entry_id).keep(report)
 
     def _model_in_use(self) -> str | None:
         if self._imported is not None:
@@ -318,8 +393,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         )
 
     async def _async_store(self) -> ConfigFlowResult:
-        data = {key: value for key, value in self._data.items() if value is not None}
-        title = str(data.get(const.CONF_NAME) or data[const.CONF_MODEL])
+        data, title = self._stored(), self._title()
         if (made := self._imported) is not None:
             await (await async_part(self.hass, "config.importer")).async_save(self.hass, made, title)
             return self._create(title, data, made.options)
@@ -328,6 +402,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         entry = self._get_reconfigure_entry()
         if entry.title != (entry.data.get(const.CONF_NAME) or entry.data.get(const.CONF_MODEL)):
             title = entry.title
+        self._keep_report(entry.entry_id)
         return self._finish_change(entry, title=title, data=data)
 
     def _create(self, title: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> ConfigFlowResult:
@@ -342,7 +417,8 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
 
     @override
     async def async_on_create_entry(self, result: ConfigFlowResult) -> ConfigFlowResult:
-        """Make the assistant."""
+        """Make the assistant, and keep what the test found out."""
+        self._keep_report(result["result"].entry_id)
         if self._makes_assistant:
             await async_make_assistant(self.hass, result["result"])
         return result

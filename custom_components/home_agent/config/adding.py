@@ -158,6 +158,7 @@ def _models(answer: Any) -> Sequence[str] | None:
     return sorted(str(item.get("id") or item.get("name")) for item in listed)
 
 
+FIELD_TEST: Final = "test_model"
 FIELD_ASSISTANT: Final = "make_assistant"
 DEFAULT_NAME: Final = "Home Agent"
 SEARCH_SECONDS: Final = 0.5
@@ -198,4 +199,5 @@ def model_fields(options: Sequence[SelectOptionDict]) -> tuple[Field, ...]:
     """Return the fields of the page of models."""
     mode = SelectSelectorMode.DROPDOWN
     config = SelectSelectorConfig(options=list(options), mode=mode, custom_value=True)
-    return (Field(key=CONF_MODEL, selector=SelectSelector(config), clean=stripped, required=True),)
+    model = Field(key=CONF_MODEL, selector=SelectSelector(config), clean=stripped, required=True)
+    return model, replace(switch(FIELD_TEST), transient=True)
