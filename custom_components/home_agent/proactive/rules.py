@@ -9,13 +9,6 @@ from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
 from homeassistant.components.cover import CoverDeviceClass
 from homeassistant.components.lock.const import LockState
 from homeassistant.components.sensor import SensorDeviceClass
-from homeassistant.components.weather import (
-    ATTR_CONDITION_HAIL,
-    ATTR_CONDITION_LIGHTNING_RAINY,
-    ATTR_CONDITION_POURING,
-    ATTR_CONDITION_RAINY,
-    ATTR_CONDITION_SNOWY_RAINY,
-)
 from homeassistant.const import (
     ATTR_DEVICE_CLASS,
     ATTR_ENTITY_ID,
@@ -34,17 +27,8 @@ from ..texts import as_number
 from ..timespans import QuietHours, read_span
 from ..tools.control.planning import PROPOSED
 
-RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT, ASK, ASK_ENTITIES, ALOUD = (
-    "rule",
-    "entities",
-    "state",
-    "duration",
-    "persons",
-    "urgent",
-    "ask",
-    "ask_entities",
-    "aloud",
-)
+RULE, ENTITIES, STATE, DURATION, PERSONS = "rule", "entities", "state", "duration", "persons"
+URGENT, ASK, ASK_ENTITIES, ALOUD = "urgent", "ask", "ask_entities", "aloud"
 """Keys of the items of the `proactive_rules` option."""
 
 OWN_RULE: Final = "state"
@@ -72,15 +56,8 @@ ENDED: Final = frozenset(
 
 type StateTest = Callable[[State], bool | None]
 """Returns whether a state matches; None if the state does not decide it."""
-WET: Final = frozenset(
-    {
-        ATTR_CONDITION_HAIL,
-        ATTR_CONDITION_LIGHTNING_RAINY,
-        ATTR_CONDITION_POURING,
-        ATTR_CONDITION_RAINY,
-        ATTR_CONDITION_SNOWY_RAINY,
-    }
-)
+WET: Final = frozenset({"hail", "lightning-rainy", "pouring", "rainy", "snowy-rainy"})
+"""Conditions of the weather in which it rains in."""
 DOMAINS: Final[Mapping[str, frozenset[str]]] = {
     RAIN: frozenset({"weather", "sensor"}),
     NOBODY: frozenset({"person"}),
