@@ -140,8 +140,13 @@ class HouseIndex:
         return factor
 
     def _document(self, record: EntityRecord) -> Document:
-        """Return the terms that an entity is found by, and record its own words."""
-        concept = self._concept(record)
+        """Return the terms that an entity is found by; note its own words, and all names of its kind."""
+        kind = (record.domain, record.device_class)
+        if kind not in self.concepts:
+            self.concepts[kind] = class_concepts(*kind, self.languages)
+            for word in words(f"{self.concepts[kind]} {self._class_words.names(record)}"):
+                self.kinds.setdefault(word, set()).add(kind)
+        concept = self.concepts[kind]
         if own := _own_words(record, self._known_names):
             if record.device_class:
                 own = own.union(words(self._class_words.names(record)), words(concept))
@@ -155,15 +160,6 @@ class HouseIndex:
             (" ".join(thing_synonyms(record.name, self.languages)), SYNONYM_WEIGHT),
         ]
         return Document(record.entity_id, [field for field in fields if field[0]])
-
-    def _concept(self, record: EntityRecord) -> str:
-        """Return the everyday words for the kind of an entity, and note all names of the kind."""
-        kind = (record.domain, record.device_class)
-        if kind not in self.concepts:
-            concept = self.concepts[kind] = class_concepts(*kind, self.languages)
-            for word in (*words(concept), *words(self._class_words.names(record))):
-                self.kinds.setdefault(word, set()).add(kind)
-        return self.concepts[kind]
 
     def _where(self, record: EntityRecord) -> Iterator[tuple[str, float]]:
         area = self.house.areas.get(record.area_id or "")

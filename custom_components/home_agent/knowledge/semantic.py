@@ -278,11 +278,6 @@ def _metadata(document: KnowledgeDocument) -> dict[str, Value]:
     }
 
 
-def _content_hash(document: KnowledgeDocument) -> str:
-    content = json.dumps([document.text, _metadata(document)], ensure_ascii=False)
-    return blake2b(content.encode(errors="replace"), digest_size=16).hexdigest()
-
-
 SEARCH_SECONDS = 1.5
 """What a search may take: a provider of context has two seconds."""
 TRY_SECONDS = 60
@@ -509,7 +504,11 @@ class SemanticIndex:
             return
         try:
             kept = await store.async_hashes(collection) if made_by and made_by == self._made_now else {}
-            hashes = {document.id: _content_hash(document) async for document in in_slices(documents)}
+            hashes: dict[str, str] = {}
+            async for document in in_slices(documents):
+                content = json.dumps([document.text, _metadata(document)], ensure_ascii=False)
+                digest = blake2b(content.encode(errors="replace"), digest_size=16)
+                hashes[document.id] = digest.hexdigest()
             pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
             report.skipped = len(documents) - len(pending)
             if complete and (gone := kept.keys() - hashes.keys()):
