@@ -32,7 +32,7 @@ from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_
 from .control.scripts import SCRIPT, fields_of, plan_script, scripts_as_tools
 from .control.telling import PLANNED, tell, tell_planned
 from .control.values import Units
-from .resolving.resolver import Target, name_languages, protected, resolve
+from .resolving.resolver import LANGUAGE, Target, name_languages, protected, resolve
 from .results import ToldAct
 
 MAX_TARGETS = 200
@@ -233,11 +233,14 @@ async def async_prepare_names(
     hass: HomeAssistant, house: HouseSnapshot, sentence: str = "", language: str = ""
 ) -> None:
     """Have the indexes of names built, off the event loop where that takes long."""
+    spoken = language or hass.config.language
+    if not house.has_derived(LANGUAGE):  # it reads the words of all languages once
+        await hass.async_add_executor_job(name_languages, house, sentence, spoken)
     if len(house.entities) <= INLINE_ENTITIES:
         return
     if not house.has_derived(NAMES):
         await hass.async_add_executor_job(name_index, house)
-    languages = name_languages(sentence, language or hass.config.language)
+    languages = name_languages(house, sentence, spoken)
     if not house.has_derived(names_key(languages, places_only=False)):
         await hass.async_add_executor_job(known_names, house, languages)
 

@@ -1,9 +1,10 @@
 """Which entities a call means: by id, name, place, label or kind; for commands and for questions."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
@@ -271,7 +272,7 @@ def _label(house: HouseSnapshot, text: str, *, exact: bool = False) -> NamedPlac
 
 def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:
     """Return the rooms, else the floors, that a sentence names, also by the words of a language for them."""
-    languages, topic = name_languages(sentence, language), read_topic(sentence, language)
+    languages, topic = name_languages(house, sentence, language), read_topic(sentence, language)
     places = [*NamesInSentence(house, topic, languages, places_only=True).places.values()]
     areas = [place for place in places if isinstance(place, Area)]
     if places:
@@ -383,6 +384,9 @@ MAX_PARTS: Final = 20
 MAX_NAME_WORDS: Final = 6
 MAX_NEAR: Final = 5
 """Entities that a question is answered with for a name that fits none."""
+LANGUAGE: Final = "language of the rooms"
+MAX_ROOMS: Final = 20
+"""Rooms of which the names are looked at for that."""
 NO_TARGET: Final = "Name a target: entity_id, name, or area with domain"
 _SEPARATORS: Final = str.maketrans(dict.fromkeys(',;/|()[]"\n', "\n"))
 
@@ -409,10 +413,24 @@ def resolve(
     return sorted(search.run(), key=lambda record: record.entity_id)
 
 
-def name_languages(sentence: str, spoken: str) -> tuple[str, ...]:
-    """Return the languages in which names are read: of the assistant, of many names, and of the sentence."""
-    own = known_language(spoken).partition("-")[0]
-    return tuple(dict.fromkeys((own, DEFAULT, language_of(sentence, spoken) or DEFAULT)))
+def name_languages(house: HouseSnapshot, sentence: str, spoken: str) -> tuple[str, ...]:
+    """Return the languages in which names are read.
+
+    These are that of the assistant, English, that of the sentence, and that of the names of most rooms.
+    """
+
+    def of_rooms(house: HouseSnapshot) -> str:
+        rooms = [*house.areas.values()][:MAX_ROOMS]
+        counts = Counter(language for room in rooms for language in _languages_of_room(room.name))
+        return max(counts, key=lambda language: (counts[language], language == DEFAULT), default=DEFAULT)
+
+    own, said = known_language(spoken).partition("-")[0], language_of(sentence, spoken) or DEFAULT
+    return tuple(dict.fromkeys((own, DEFAULT, said, house.derived(LANGUAGE, of_rooms))))
+
+
+@lru_cache(maxsize=256)
+def _languages_of_room(name: str) -> Sequence[str]:
+    return [language for language in languages() if vocabulary(language).places.find(name)]
 
 
 @dataclass(slots=True)
@@ -451,7 +469,7 @@ class _Search:
 
     @property
     def _languages(self) -> tuple[str, ...]:
-        return name_languages(self.sentence, self.speaker.language)
+        return name_languages(self.house, self.sentence, self.speaker.language)
 
     def _read_place(self, slot: str, text: str) -> None:
         """Take a room, a floor or a label, each in the slot of another one too. Raises ValidationError."""
