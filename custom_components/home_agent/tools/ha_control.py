@@ -82,7 +82,9 @@ class ControlTool(HomeAgentTool):
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
-        """Build the index of names."""
+        """Build the index of names, and read the words of all languages once."""
+        if not house.has_derived(LANGUAGE):
+            await hass.async_add_executor_job(name_languages, house, "", hass.config.language)
         await async_prepare_names(hass, house)
 
     @override
@@ -233,14 +235,11 @@ async def async_prepare_names(
     hass: HomeAssistant, house: HouseSnapshot, sentence: str = "", language: str = ""
 ) -> None:
     """Have the indexes of names built, off the event loop where that takes long."""
-    spoken = language or hass.config.language
-    if not house.has_derived(LANGUAGE):  # it reads the words of all languages once
-        await hass.async_add_executor_job(name_languages, house, sentence, spoken)
     if len(house.entities) <= INLINE_ENTITIES:
         return
     if not house.has_derived(NAMES):
         await hass.async_add_executor_job(name_index, house)
-    languages = name_languages(house, sentence, spoken)
+    languages = name_languages(house, sentence, language or hass.config.language)
     if not house.has_derived(names_key(languages, places_only=False)):
         await hass.async_add_executor_job(known_names, house, languages)
 

@@ -9,7 +9,15 @@ from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
 
-from ...context.named import NamesInSentence, fits, language_of, read_topic, topic_reader, vocabulary
+from ...context.named import (
+    NamesInSentence,
+    fits,
+    language_of,
+    read_topic,
+    thing_synonyms,
+    topic_reader,
+    vocabulary,
+)
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
@@ -903,6 +911,9 @@ class _Search:
         here = [record for record in self.house.entities.values() if self._is_here(record)]
         here = [record for record in here if record.category is None and self.kinds.fits(record)]
 
+        def is_there(record: EntityRecord) -> bool:
+            return not {record.area_id, record.floor_id}.isdisjoint(finder.places)
+
         def is_of(record: EntityRecord, index: int) -> bool:
             return any(fits(record, key, reader.kinds) for key in kinds.get(index, ()))
 
@@ -913,8 +924,8 @@ class _Search:
                 word_similarity(word, other) >= SURE for other in own
             )
 
-        said = self.kinds.domains or {key for keys in kinds.values() for key in keys}
-        if said and LISTED.issuperset(said) and (purposes := purposes_in(name)):
+        asked = self.kinds.domains or {key for keys in kinds.values() for key in keys}
+        if asked and LISTED.issuperset(asked) and (purposes := purposes_in(name)):
             lists = [record for record in here if purposes & purposes_in(*record.names)]
             if lists:
                 return lists, False, False
@@ -929,6 +940,16 @@ class _Search:
         ]
         if named:
             return [entity.record for entity in named if entity.score == named[0].score], False, False
+        # "Stehlampe" is the lamp that is called a floor lamp, in whatever language.
+        said = fold(" ".join(topic.words[index].plain for index in sorted(told)))
+        things = [
+            record
+            for record in here
+            for other in thing_synonyms(" ".join(record.names), self._languages)
+            if word_similarity(said, fold(other)) >= SURE and (not finder.places or is_there(record))
+        ]
+        if things:
+            return list(dict.fromkeys(things)), False, False
         if topic.text and not finder.places and fold(name) not in domain_words():
             return [], False, False  # without spaces between words nothing tells what is left over
         for index in told - kinds.keys():
@@ -944,7 +965,7 @@ class _Search:
             for record in here
             if (record.domain in domains or (kinds and all(is_of(record, index) for index in kinds)))
             and (place is None or place.holds(record))
-            and (not finder.places or not {record.area_id, record.floor_id}.isdisjoint(finder.places))
+            and (not finder.places or is_there(record))
         ]
         return records, True, bool(finder.places or place)
 
