@@ -14,7 +14,6 @@ from ...context.named import (
     fits,
     language_of,
     read_topic,
-    thing_synonyms,
     topic_reader,
     vocabulary,
 )
@@ -941,15 +940,18 @@ class _Search:
         if named:
             return [entity.record for entity in named if entity.score == named[0].score], False, False
         # "Stehlampe" is the lamp that is called a floor lamp, in whatever language.
-        said = fold(" ".join(topic.words[index].plain for index in sorted(told)))
+        known = [vocabulary(each).things for each in self._languages]
+        said = " ".join(topic.words[index].plain for index in sorted(told))
+        meant = {kind for each in known for kind, length in each.find(said).items() if length == len(told)}
         things = [
             record
             for record in here
-            for other in thing_synonyms(" ".join(record.names), self._languages)
-            if word_similarity(said, fold(other)) >= SURE and (not finder.places or is_there(record))
+            if meant
+            and any(not meant.isdisjoint(each.find(name)) for each in known for name in record.names)
+            and (not finder.places or is_there(record))
         ]
         if things:
-            return list(dict.fromkeys(things)), False, False
+            return things, False, False
         if topic.text and not finder.places and fold(name) not in domain_words():
             return [], False, False  # without spaces between words nothing tells what is left over
         for index in told - kinds.keys():
