@@ -641,3 +641,29 @@ def test_names_without_spaces_between_words() -> None:
     assert find(name="客厅灯", **chinese) == find(name="灯", **chinese) == ["light.living"]
     assert find(name="台灯", **chinese) == ["light.bed"]
     refuse("nothing is called", name="书房灯", **chinese)
+
+
+HOMES = {
+    "de": {"Küche": "Küchenlampe", "Wohnzimmer": "Stehlampe", "Badezimmer": "Badheizung"},
+    "en": {"Kitchen": "Ceiling", "Living Room": "Floor Lamp", "Bathroom": "Heating"},
+    "nl": {"Keuken": "Keukenlamp", "Woonkamer": "Vloerlamp", "Badkamer": "Verwarming"},
+}
+SAID = {
+    "en": ("kitchen light", "living room lamp", "bathroom heating"),
+    "de": ("Küchenlicht", "Wohnzimmerlampe", "Badheizung"),
+    "fr": ("lampe de la cuisine", "lampe du salon", "chauffage de la salle de bain"),
+    "es": ("luz de la cocina", "lámpara del salón", "calefacción del baño"),
+    "sv": ("köksljuset", "vardagsrumslampan", "badrumsvärmen"),
+    "ru": ("лампа на кухне", "лампа в гостиной", "отопление в ванной"),
+}
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_a_home_in_one_language_spoken_to_in_another(home: str) -> None:
+    rooms = {room: (room, (), None) for room in HOMES[home]}
+    ids = ("light.kitchen", "light.living", "climate.bath")
+    things = [(key, name, room, {}) for key, (room, name) in zip(ids, HOMES[home].items(), strict=True)]
+    house = house_of(rooms, things, {})
+    for language, names in SAID.items():
+        for name, entity_id in zip(names, ids, strict=True):
+            assert find(name, house=house, language=language, name=name, allowed=LAMPS) == [entity_id]

@@ -32,7 +32,7 @@ from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_
 from .control.scripts import SCRIPT, fields_of, plan_script, scripts_as_tools
 from .control.telling import PLANNED, tell, tell_planned
 from .control.values import Units
-from .resolving.resolver import Target, name_languages, protected, resolve
+from .resolving.resolver import LANGUAGE, Target, name_languages, protected, resolve
 from .results import ToldAct
 
 MAX_TARGETS = 200
@@ -82,7 +82,9 @@ class ControlTool(HomeAgentTool):
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
-        """Build the index of names."""
+        """Build the index of names, and read the words of all languages once."""
+        if not house.has_derived(LANGUAGE):
+            await hass.async_add_executor_job(name_languages, house, "", hass.config.language)
         await async_prepare_names(hass, house)
 
     @override
@@ -238,7 +240,7 @@ async def async_prepare_names(
         return
     if not house.has_derived(NAMES):
         await hass.async_add_executor_job(name_index, house)
-    languages = name_languages(sentence, language or hass.config.language)
+    languages = name_languages(house, sentence, language or hass.config.language)
     if not house.has_derived(names_key(languages, places_only=False)):
         await hass.async_add_executor_job(known_names, house, languages)
 

@@ -1,14 +1,22 @@
 """Which entities a call means: by id, name, place, label or kind; for commands and for questions."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
 
-from ...context.named import NamesInSentence, fits, language_of, read_topic, topic_reader, vocabulary
+from ...context.named import (
+    NamesInSentence,
+    fits,
+    language_of,
+    read_topic,
+    topic_reader,
+    vocabulary,
+)
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
@@ -271,7 +279,7 @@ def _label(house: HouseSnapshot, text: str, *, exact: bool = False) -> NamedPlac
 
 def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:
     """Return the rooms, else the floors, that a sentence names, also by the words of a language for them."""
-    languages, topic = name_languages(sentence, language), read_topic(sentence, language)
+    languages, topic = name_languages(house, sentence, language), read_topic(sentence, language)
     places = [*NamesInSentence(house, topic, languages, places_only=True).places.values()]
     areas = [place for place in places if isinstance(place, Area)]
     if places:
@@ -383,6 +391,9 @@ MAX_PARTS: Final = 20
 MAX_NAME_WORDS: Final = 6
 MAX_NEAR: Final = 5
 """Entities that a question is answered with for a name that fits none."""
+LANGUAGE: Final = "language of the rooms"
+MAX_ROOMS: Final = 20
+"""Rooms of which the names are looked at for that."""
 NO_TARGET: Final = "Name a target: entity_id, name, or area with domain"
 _SEPARATORS: Final = str.maketrans(dict.fromkeys(',;/|()[]"\n', "\n"))
 
@@ -409,10 +420,24 @@ def resolve(
     return sorted(search.run(), key=lambda record: record.entity_id)
 
 
-def name_languages(sentence: str, spoken: str) -> tuple[str, ...]:
-    """Return the languages in which names are read: of the assistant, of many names, and of the sentence."""
-    own = known_language(spoken).partition("-")[0]
-    return tuple(dict.fromkeys((own, DEFAULT, language_of(sentence, spoken) or DEFAULT)))
+def name_languages(house: HouseSnapshot, sentence: str, spoken: str) -> tuple[str, ...]:
+    """Return the languages in which names are read.
+
+    These are that of the assistant, English, that of the sentence, and that of the names of most rooms.
+    """
+
+    def of_rooms(house: HouseSnapshot) -> str:
+        rooms = [*house.areas.values()][:MAX_ROOMS]
+        counts = Counter(language for room in rooms for language in _languages_of_room(room.name))
+        return max(counts, key=lambda language: (counts[language], language == DEFAULT), default=DEFAULT)
+
+    own, said = known_language(spoken).partition("-")[0], language_of(sentence, spoken) or DEFAULT
+    return tuple(dict.fromkeys((own, DEFAULT, said, house.derived(LANGUAGE, of_rooms))))
+
+
+@lru_cache(maxsize=256)
+def _languages_of_room(name: str) -> Sequence[str]:
+    return [language for language in languages() if vocabulary(language).places.find(name)]
 
 
 @dataclass(slots=True)
@@ -451,7 +476,7 @@ class _Search:
 
     @property
     def _languages(self) -> tuple[str, ...]:
-        return name_languages(self.sentence, self.speaker.language)
+        return name_languages(self.house, self.sentence, self.speaker.language)
 
     def _read_place(self, slot: str, text: str) -> None:
         """Take a room, a floor or a label, each in the slot of another one too. Raises ValidationError."""
@@ -885,6 +910,9 @@ class _Search:
         here = [record for record in self.house.entities.values() if self._is_here(record)]
         here = [record for record in here if record.category is None and self.kinds.fits(record)]
 
+        def is_there(record: EntityRecord) -> bool:
+            return not {record.area_id, record.floor_id}.isdisjoint(finder.places)
+
         def is_of(record: EntityRecord, index: int) -> bool:
             return any(fits(record, key, reader.kinds) for key in kinds.get(index, ()))
 
@@ -895,8 +923,8 @@ class _Search:
                 word_similarity(word, other) >= SURE for other in own
             )
 
-        said = self.kinds.domains or {key for keys in kinds.values() for key in keys}
-        if said and LISTED.issuperset(said) and (purposes := purposes_in(name)):
+        asked = self.kinds.domains or {key for keys in kinds.values() for key in keys}
+        if asked and LISTED.issuperset(asked) and (purposes := purposes_in(name)):
             lists = [record for record in here if purposes & purposes_in(*record.names)]
             if lists:
                 return lists, False, False
@@ -911,6 +939,19 @@ class _Search:
         ]
         if named:
             return [entity.record for entity in named if entity.score == named[0].score], False, False
+        # "Stehlampe" is the lamp that is called a floor lamp, in whatever language.
+        known = [vocabulary(each).things for each in self._languages]
+        said = " ".join(topic.words[index].plain for index in sorted(told))
+        meant = {kind for each in known for kind, length in each.find(said).items() if length == len(told)}
+        things = [
+            record
+            for record in here
+            if meant
+            and any(not meant.isdisjoint(each.find(name)) for each in known for name in record.names)
+            and (not finder.places or is_there(record))
+        ]
+        if things:
+            return things, False, False
         if topic.text and not finder.places and fold(name) not in domain_words():
             return [], False, False  # without spaces between words nothing tells what is left over
         for index in told - kinds.keys():
@@ -926,7 +967,7 @@ class _Search:
             for record in here
             if (record.domain in domains or (kinds and all(is_of(record, index) for index in kinds)))
             and (place is None or place.holds(record))
-            and (not finder.places or not {record.area_id, record.floor_id}.isdisjoint(finder.places))
+            and (not finder.places or is_there(record))
         ]
         return records, True, bool(finder.places or place)
 
