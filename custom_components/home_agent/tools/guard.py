@@ -209,7 +209,10 @@ class Guard:
         service, data = as_made(self._hass, call)
         spoken = heard_on(call) if is_spoken(call.domain, call.service) else ()
         async with taking_turns(self._hass, spoken):
-            with self.journal.acting(call, speaker, call.already), translate_service_errors(call):
+            with (
+                self.journal.acting((call,), speaker, call.data, call.already),
+                translate_service_errors(call),
+            ):
                 made = self._hass.services.async_call(
                     call.domain,
                     service,
@@ -482,7 +485,7 @@ class Guard:
         judged = self.check_intent(item.intent_type, item.slots, user, speaker)
         if judged is None or judged[1] != item:
             raise ChangedSinceAsked
-        with self.journal.acting_all(item.calls, speaker, item.slots):
+        with self.journal.acting(item.calls, speaker, item.slots):
             await intent.async_handle(
                 self._hass,
                 DOMAIN,
