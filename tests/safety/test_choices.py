@@ -11,9 +11,8 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, la
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import speech
 from tests.helpers.checks import every
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.secure_house import RAN, SecureHouse, ask
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 NEVER, ASK, ALWAYS = "never", "ask", "always"
 
@@ -78,9 +77,8 @@ async def test_what_a_rule_does(
 ) -> None:
     """What was called, and what waits for a confirmation."""
     agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
-    model_server.script([tool_calls([("ha_control", {"action": action, "entity_id": entity_id})])])
-    model_server.default = text("Done.")
-    result = await agent.say(f"{action} {entity_id}")
+    call = ("ha_control", {"action": action, "entity_id": entity_id})
+    result = await ask(agent, call, said=f"{action} {entity_id}")
     assert bool(secure.moved()) is runs
     assert bool(agent.entry.runtime_data.confirmations.pending) is asks
     assert speech(result)
@@ -91,17 +89,14 @@ async def test_the_strictest_rule_applies(
 ) -> None:
     choices = [rule(ALWAYS, actions=["lock"]), rule(NEVER, entities=["lock.front_door"]), rule("of later")]
     agent = await secure.async_agent(model_server, {"policy_choices": [*choices, "x"]})
-    model_server.default = text("Done.")
     for action in ("unlock", "open"):
         call = ("ha_control", {"action": action, "entity_id": "lock.front_door"})
-        model_server.script([tool_calls([call])])
-        await agent.say(f"{action} the front door")
+        await ask(agent, call, said=f"{action} the front door")
     assert secure.moved() == []
     assert not agent.entry.runtime_data.confirmations.pending
     await agent.set_options(policy_choices=choices[:1])
-    model_server.script([tool_calls([("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})])])
-    await agent.say("Unlock the front door")
-    assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
+    await ask(agent)
+    assert secure.moved() == RAN
 
 
 async def test_an_action_of_a_later_release(
@@ -115,8 +110,7 @@ async def test_an_action_of_a_later_release(
     agent = await secure.async_agent(model_server, {"policy_choices": choices})
     calls = [("turn_on", "switch.oven"), ("unlock", "lock.front_door")]
     for action, entity_id in calls:
-        model_server.script([tool_calls([("ha_control", {"action": action, "entity_id": entity_id})])])
-        await agent.say(f"{action} {entity_id}")
+        await ask(agent, ("ha_control", {"action": action, "entity_id": entity_id}))
     assert secure.moved() == []
 
 
@@ -145,8 +139,7 @@ async def test_content_is_trusted_by_name_only(
     agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
     await hass.async_block_till_done()
     call = ("ha_control", {"action": "turn_on", "entity_id": "script.open_up"})
-    model_server.script([tool_calls([call]), text("Ran.")])
-    await agent.say("Run it")
+    await ask(agent, call, said="Run it")
     await hass.async_block_till_done()
     assert bool(secure.calls) is runs
     assert bool(agent.entry.runtime_data.confirmations.pending) is not runs

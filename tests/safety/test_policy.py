@@ -18,7 +18,6 @@ from tests.helpers.policies import SERVICES
 from tests.helpers.secure_house import ENTITIES, SecureHouse, ask, pending_ids
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 # action of ha_control, entity, what is called, whether it is restricted as shipped
 ORIGINS = ["anna", "satellite", "automation"]
@@ -54,11 +53,8 @@ async def by_model(agent: Agent, secure: SecureHouse, row: tuple[Any, ...]) -> N
     """Ask the agent, then answer its question or not."""
     (action, entity_id, _, _), who, answer = row
     came = origin(secure, who)
-    agent.server.clear()
-    agent.server.script(
-        [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("ok")]
-    )
-    asked = await agent.say(f"{action} it", **came)
+    call = ("ha_control", {"action": action, "entity_id": entity_id})
+    asked = await ask(agent, call, said=f"{action} it", **came)
     same = {**came, "conversation_id": asked.conversation_id}
     match answer:
         case "yes":
@@ -86,10 +82,8 @@ async def by_model(agent: Agent, secure: SecureHouse, row: tuple[Any, ...]) -> N
 async def by_phone(agent: Agent, secure: SecureHouse, row: tuple[Any, ...]) -> None:
     """Ask the agent, then press a button of a phone's notification or not."""
     (action, entity_id, _, _), who, answer = row
-    agent.server.clear()
     call = ("ha_control", {"action": action, "entity_id": entity_id})
-    agent.server.script([tool_calls([call]), text("ok")])
-    await agent.say(f"{action} it", **origin(secure, who))
+    await ask(agent, call, said=f"{action} it", **origin(secure, who))
     (action_id,) = pending_ids(agent.hass) or ["01AAAAAAAAAAAAAAAAAAAAAAAA"]
     if answer == "yes too late":
         await late(agent.hass)
@@ -185,10 +179,7 @@ async def test_the_question(hass: HomeAssistant, model_server: ModelServer, secu
         ("de", "Soll ich Front Door aufschließen?"),
         ("fr", "Dois-je déverrouiller Front Door ?"),
     ):
-        model_server.clear()
-        unlock = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-        model_server.script([tool_calls([unlock]), text("I have unlocked it!")])
-        result = await agent.say("Open up", language=language)
+        result = await ask(agent, said="Open up", language=language)
         assert speech(result) == expected
         assert result.continue_conversation is True
         assert len(model_server.chats) == 1, "the model is not asked for the words"
@@ -220,9 +211,7 @@ async def test_scripts_by_default(
         if not allowed:
             await agent.set_options(allow_scripts_and_scenes=False)
         secure.reset()
-        model_server.clear()
-        model_server.script([tool_calls([("ha_control", {"action": "activate", **target})]), text("So.")])
-        await agent.say("Run it")
+        await ask(agent, ("ha_control", {"action": "activate", **target}), said="Run it")
         await hass.async_block_till_done()
         assert bool(secure.calls) is allowed
         told = str(tool_results(model_server.chats[1]))
@@ -262,9 +251,8 @@ async def test_a_room_is_not_its_scenes(
         ({"name": "Dim", "area": "Hall"}, "Should I activate the scene Dim and unlock the Front Door?"),
     ):
         secure.reset()
-        model_server.clear()
-        model_server.script([tool_calls([("ha_control", {"action": "turn_on", **given})]), text("So.")])
-        said = speech(await agent.say("Switch everything in the hall on"))
+        call = ("ha_control", {"action": "turn_on", **given})
+        said = speech(await ask(agent, call, said="Switch everything in the hall on"))
         waiting = agent.entry.runtime_data.confirmations.pending
         asked = [target for action in waiting for target in action.entity_ids]
         if asks:
@@ -286,10 +274,8 @@ async def test_a_group_with_a_garage_asks(
     agent = await secure.async_agent(model_server)
     for group in ("cover.all", "cover.everything"):
         async_expose_entity(hass, "conversation", group, True)
-        model_server.clear()
         call = ("ha_control", {"action": "open", "entity_id": group})
-        model_server.script([tool_calls([call]), text("Open.")])
-        assert speech(await agent.say("Open all")).startswith("Should I open")
+        assert speech(await ask(agent, call, said="Open all")).startswith("Should I open")
     assert secure.calls == []
 
 
@@ -299,8 +285,7 @@ async def test_an_area_asks_for_what_is_restricted(
     """A room with a siren in it: the light goes on, the siren is asked about by name."""
     agent = await secure.async_agent(model_server)
     hall = ("ha_control", {"action": "turn_on", "area": "Hall"})
-    model_server.script([tool_calls([hall]), text("All on.")])
-    result = await agent.say("Everything in the hall on")
+    result = await ask(agent, hall, said="Everything in the hall on")
     assert "siren.turn_on" not in dict(secure.moved())
     if pending_ids(hass):
         assert "Roof" in speech(result)

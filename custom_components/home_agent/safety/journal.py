@@ -320,21 +320,16 @@ class Journal:
 
     @contextmanager
     def acting(
-        self, call: ServiceCall, speaker: Speaker, already: frozenset[str] = frozenset()
-    ) -> Iterator[None]:
-        """Keep a call that is made meanwhile, whether it works, fails or is cut off."""
-        with self.acting_all((call,), speaker, call.data, already):
-            yield
-
-    @contextmanager
-    def acting_all(
         self,
         calls: Iterable[ServiceCall],
         speaker: Speaker,
         args: Mapping[str, Any],
         already: frozenset[str] = frozenset(),
     ) -> Iterator[None]:
-        """Record several calls while they run; codes among `args` are removed from errors."""
+        """Keep calls that are made meanwhile, whether they work, fail or are cut off.
+
+        Codes among `args` are removed from errors.
+        """
         actions = [self.begin(call, speaker) for call in calls]
         error: str | None = "interrupted"
         try:

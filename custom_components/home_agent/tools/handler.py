@@ -388,7 +388,7 @@ class ToolHandler:
             self._outgoing.note_sent(leaving, run)
         if not isinstance(tool, HomeAgentTool):
             calls = self.guard.calls_of(tool, args, speaker)
-            with self.guard.journal.acting_all(calls, speaker, args):
+            with self.guard.journal.acting(calls, speaker, args):
                 result = await tool.async_call(self.hass, call, item.llm_context)
                 return result if isinstance(result, llm.ToolResult) else llm.ToolResult(data=result)
         if not tool.judged or tool.only_reads(args):

@@ -54,7 +54,7 @@ async def async_make(hass: HomeAssistant, journal: Journal, call: ServiceCall, s
         data[ATTR_ENTITY_ID] = list(call.entity_ids)
     spoken = heard_on(call) if is_spoken(call.domain, call.service) else ()
     async with taking_turns(hass, spoken):
-        with journal.acting(call, speaker, call.already), _service_errors(call):
+        with journal.acting((call,), speaker, call.data, call.already), _service_errors(call):
             made = hass.services.async_call(
                 call.domain,
                 service,
@@ -86,7 +86,7 @@ async def async_read(hass: HomeAssistant, call: ServiceCall, speaker: Speaker) -
 
 async def async_handle(hass: HomeAssistant, journal: Journal, item: FrozenIntent, speaker: Speaker) -> None:
     """Handle a confirmed intent. Raises HomeAssistantError."""
-    with journal.acting_all(item.calls, speaker, item.slots):
+    with journal.acting(item.calls, speaker, item.slots):
         await intent.async_handle(
             hass,
             DOMAIN,
