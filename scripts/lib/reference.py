@@ -63,10 +63,6 @@ _LISTS: Final = {
 }
 
 ABOUT: Final = {
-    const.CONF_HISTORY: (
-        "Off: Home Agent keeps no conversation. The model sees only what Home Assistant itself holds of "
-        "the conversation that is open."
-    ),
     const.CONF_PRICE_PROMPT: (
         "Per million tokens that the server reads. Without prices the panel shows no cost."
     ),

@@ -98,12 +98,11 @@ async def test_results_for_the_model_at_home_do_not_follow_to_the_fallback(
     assert all("kept at home" in item["result"] for item in every(kept))
 
 
-@pytest.mark.parametrize("history", [True, False])
 async def test_earlier_turns_that_drew_on_it_stay_at_home(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, history: bool
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
 ) -> None:
-    """Those that did not are told; with the history switched off too."""
-    agent = await with_fallback(hass, model_server, other_model_server, history_enabled=history)
+    """Those that did not are told."""
+    agent = await with_fallback(hass, model_server, other_model_server)
     router = agent.entry.runtime_data.router
     other_model_server.default = text("From outside.")
     first = await agent.say("Good morning, house")

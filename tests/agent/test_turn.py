@@ -1,7 +1,9 @@
 """One turn from sentence to answer, seen from outside: requests, states, events, speech."""
 
 import json
+import logging
 
+import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import (
@@ -228,3 +230,30 @@ async def test_own_sentences_keep_their_targets(hass: HomeAssistant, model_serve
     assert response.response_type is IntentResponseType.ACTION_DONE
     assert [state.entity_id for state in response.matched_states] == [LIGHT]
     assert [target.id for target in response.success_results] == [LIGHT]
+
+
+async def test_without_a_history_each_sentence_stands_alone(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """Home Assistant keeps the conversation that is open, and the model sees nothing of it."""
+    agent = await async_agent(hass, model_server, {"history_enabled": False})
+    first = await agent.say("The word is abracadabra")
+    await agent.say("Which word?", conversation_id=first.conversation_id)
+    assert "abracadabra" not in str(model_server.chats[-1].messages)
+
+
+async def test_detailed_logging(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each request, call, repair and time is logged, and no word of the household."""
+    agent = await async_agent(hass, model_server, {"debug_logging": True})
+    call = ("turn_on", {"entity_id": LIGHT})
+    model_server.script([tool_calls([call]), text("The secret light is on.")])
+    with caplog.at_level(logging.DEBUG, logger="custom_components.home_agent"):
+        await agent.say("Kitchen ceiling on, for my secret guest")
+    lines = [record.getMessage() for record in caplog.records if record.name.endswith("home_agent")]
+    assert any(line.startswith("Request 1 to the primary model: 2 messages, ") for line in lines)
+    (made,) = [line for line in lines if line.startswith("Call of ha_control with action, entity_id: worked")]
+    assert "repaired: nothing" not in made
+    assert any(line.startswith("Turn of ") and " 1 calls, " in line for line in lines)
+    assert not any("secret" in line for line in lines)

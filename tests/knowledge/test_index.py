@@ -100,6 +100,12 @@ async def test_follows_changes_when_it_is_calm(agent: Agent, embedder: ModelServ
     ]
 
 
+async def test_an_action_waits_for_the_index_to_open(agent: Agent) -> None:
+    """Right after the start its response counts everything, too."""
+    assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
+    assert (await reindexed(agent))["total"] > 0
+
+
 async def test_progress_is_told(agent: Agent, embedder: ModelServer) -> None:
     """By an event at the end of a run."""
     events = async_capture_events(agent.hass, "home_agent.index.progress")

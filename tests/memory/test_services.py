@@ -132,3 +132,12 @@ async def test_both_names_of_the_type(hass: HomeAssistant, users: dict[str, Cont
         assert (found["memories"][0]["content"], found["memories"][0]["type"]) == (content, "preference")
     with pytest.raises(probatio.Invalid, match="another name"):
         await run(hass, "add_memory", content="Anna likes jazz", type="fact", memory_type="event")
+
+
+async def test_nothing_is_stored_while_memory_is_off(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The action says where to turn it on."""
+    await async_agent(hass, model_server, {"memory_enabled": False})
+    with pytest.raises(ServiceValidationError) as raised:
+        await run(hass, "add_memory", content="We sing on Sundays")
+    assert raised.value.translation_key == "memory_off"
+    assert await contents(hass) == []

@@ -22,6 +22,7 @@ from ..const import (
     CONF_MEMORY_EXTRACTION,
     CONF_PANEL,
     EVENT_CONVERSATION_FINISHED,
+    LOGGER,
 )
 from ..conversations.history import kept_at_home
 from ..errors import HomeAgentError
@@ -141,6 +142,10 @@ def keep(
     record.language, record.ms = turn.language, (monotonic() - record.begun) * 1000
     record.asks, record.listens, record.tainted = turn.asks, listens, turn.calls.tainted
     record.withheld, record.models = turn.calls.disclosure.withheld, data.turn_log.models
+    LOGGER.debug(
+        "Turn of %d ms: %d requests, %d calls, %s",
+        *(record.ms, len(record.requests), len(record.calls), record.tokens),
+    )
     if messages:
         record.sentence, record.answer = messages[0]["content"], messages[-1]["content"]
     if err is not None:

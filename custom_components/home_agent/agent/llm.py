@@ -468,6 +468,10 @@ async def _asked(
     while True:
         model, answered = models.pop(0), False
         request = build(turn, model, allow_tools=allow_tools, withheld=withheld, after_silence=after_silence)
+        LOGGER.debug(
+            "Request %d to the %s model: %d messages, %d tools",
+            *(turn.record.rounds, model, len(request.messages), len(request.tools)),
+        )
         try:
             async with aclosing(turn.data.router.answer(model, request, stream=stream)) as deltas:
                 async for delta in deltas:

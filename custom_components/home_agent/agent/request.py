@@ -116,6 +116,8 @@ async def async_gather(turn: Turn) -> None:
 
 def _history(turn: Turn, max_tokens: int) -> list[Message]:
     data, settings = turn.data, turn.data.settings
+    if not settings[CONF_HISTORY]:
+        return []
     cleared = data.memory.cleared_at(turn.calls.conversation_id)
     earlier = [
         content
@@ -123,7 +125,7 @@ def _history(turn: Turn, max_tokens: int) -> list[Message]:
         if not turn.shared_chat_log and (cleared is None or content.created > cleared)
     ]
     marked = kept_at_home if turn.calls.conversation_id in data.memory.at_home else list
-    if not settings[CONF_HISTORY] or turn.history_id is None:
+    if turn.history_id is None:
         _inherit_taint(turn, earlier)
         return marked(from_contents(earlier))
     history = data.shared.history

@@ -232,6 +232,7 @@ class Indexer:
             hass, LOGGER, cooldown=FOLLOW_SECONDS, immediate=False, function=self._request
         )
         self._started = self._stopped = False
+        self._opened = asyncio.Event()
         self._running = False
         self._lock = asyncio.Lock()
         self._next: asyncio.Task[IndexReport] | None = None
@@ -250,10 +251,13 @@ class Indexer:
         """Open store and embedder, fill the collections and follow the changes, if an embedder is chosen."""
         if not self._semantic.configured:
             return
-        await self._semantic.async_start()
-        if self._stopped:
-            return
-        self._started = True
+        try:
+            await self._semantic.async_start()
+            if self._stopped:
+                return
+            self._started = True
+        finally:
+            self._opened.set()
         self._semantic.owners[self.collection] = self.async_sync
         self._semantic.owners[self.knowledge_collection] = self.async_sync
         self._unsubscribe = [
@@ -268,6 +272,7 @@ class Indexer:
     async def async_stop(self) -> None:
         """Stop following, and cancel a run that is under way."""
         self._started, self._stopped = False, True
+        self._opened.set()
         self._changed.async_shutdown()
         while self._unsubscribe:
             self._unsubscribe.pop()()
@@ -277,7 +282,12 @@ class Indexer:
             await asyncio.wait(self._tasks)
 
     async def async_sync(self) -> IndexReport:
-        """Sync both collections; returns when they contain everything that is known now."""
+        """Sync both collections; returns when they contain everything that is known now.
+
+        While store and embedder are still being opened, it waits for them.
+        """
+        if self._semantic.configured:
+            await self._opened.wait()
         if not self._started:
             return IndexReport(entities=SyncReport(total=0), documents=SyncReport(total=0))
         if self._next is None:

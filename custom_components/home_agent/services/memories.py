@@ -10,7 +10,7 @@ from homeassistant.core import Context, HomeAssistant, ServiceCall, SupportsResp
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
 
-from ..const import DOMAIN
+from ..const import CONF_MEMORY, DOMAIN
 from ..errors import ValidationError
 from ..knowledge.speaker import Person, async_find_person, async_person_of_user
 from ..memory.memories import make_memory
@@ -68,8 +68,10 @@ async def async_remember(
 ) -> Response:
     """Remember what the user of a context has written about a person, or about the household.
 
-    Raises ServiceValidationError for what may not be stored.
+    Raises ServiceValidationError for what may not be stored, and where memory is off.
     """
+    if not data.settings[CONF_MEMORY]:
+        raise invalid("memory_off")
     sayer = await async_person_of_user(hass, context.user_id)
     try:
         _, memory = await data.memories.async_remember(

@@ -240,6 +240,12 @@ class ToolHandler:
         """
         tool = turn.tools.get(record.tool_name)
         hidden = tool is None or bool(getattr(tool, "private", False))
+        outcome = "waits" if record.waits else "worked" if record.success else record.error_type
+        LOGGER.debug(
+            "Call of %s with %s: %s after %d ms; repaired: %s",
+            *(record.counted_as, ", ".join(record.args), outcome, record.duration_ms),
+            ", ".join(record.rules) or "nothing",
+        )
         if record.waits:
             self._progress(turn, record, "waiting")
         else:

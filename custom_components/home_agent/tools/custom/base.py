@@ -115,7 +115,11 @@ class Templates:
             raise probatio.Invalid(f"invalid template ({reason})", where) from err
         if unknown := used - {*self.names, *extra} - self.environment.globals.keys():
             listed = ", ".join(sorted(unknown))
-            raise probatio.Invalid(f"the template uses {listed}: not among the tool's parameters", where)
+            raise probatio.Invalid(
+                f"the template uses {listed}: not among the tool's parameters. A key is written as "
+                "`!secret name`, outside of templates",
+                where,
+            )
         return Text(self.hass, source, ".".join(map(str, where)))
 
     def value(self, node: Any, *path: str | int) -> Any:
