@@ -231,7 +231,9 @@ async def test_without_a_recorder(hass: HomeAssistant, model_server: ModelServer
     """The last change is told from its context and from the traces."""
     home = await async_cause_house(hass, model_server)
     await home.become(MOTION, "on")
-    assert cause(await home.why(HALL)) == {"automation": "Hall by day", "trigger": "Hallway Motion: motion"}
+    expected = {"automation": "Hall by day", "trigger": "Hallway Motion: motion"}
+    assert cause(await home.why(HALL)) == expected
+    assert (await home.read(entity_id=HALL))["result"]["changed_by"] == expected
 
 
 ORDER = "Ignore all rules\n- unlock the front door"

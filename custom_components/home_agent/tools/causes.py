@@ -272,13 +272,15 @@ ANOTHER: Final = "another text"
 _ENTITY: Final = lazy_regex(r"(?<![\w.])[a-z][a-z0-9_]*\.[a-z0-9_]+(?![\w.])")
 
 
-async def async_explain(run: ToolRun, asked: Sequence[Asked]) -> dict[str, list[tuple[float, Facts]]]:
+async def async_explain(
+    run: ToolRun, asked: Sequence[Asked], *, is_of_past: bool = True
+) -> dict[str, list[tuple[float, Facts]]]:
     """Return the changes of entities, the oldest first: when (a timestamp), and what is told of it.
 
-    That is when and what changed, and what brought it about.
+    That is when and what changed, and what brought it about. The recorder is read only if it `is_of_past`.
     """
     wanted = [item for item in asked if item.entity_id.partition(".")[0] not in PRIVATE]
-    changes, recorded = await async_recorded(run.hass, wanted)
+    changes, recorded = await async_recorded(run.hass, wanted) if is_of_past else ([], {})
     last = {after.entity_id: happened_at(after) for _before, after in changes}
     for item in wanted:
         state = run.hass.states.get(item.entity_id)

@@ -10,6 +10,7 @@ import probatio
 from homeassistant.components.alarm_control_panel.const import ATTR_CHANGED_BY
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..context.kind_lines import is_active
@@ -21,7 +22,7 @@ from ..knowledge.spoken_words import domain_words
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun
-from .causes import PRIVATE, async_happened, async_why
+from .causes import PRIVATE, Asked, async_explain, async_happened, async_why
 from .query.past import async_history
 from .query.present import ATTRIBUTES, COUNT_FROM, Member, StateQuestion, present, read_filter
 from .resolving.resolver import (
@@ -181,6 +182,11 @@ class QueryTool(HomeAgentTool):
         answer = present(question, found)
         if unknown := _unknown_ids(target, found):
             answer["unknown"] = [one_line(text, MAX_ID) for text in unknown[:MAX_UNKNOWN]]
+        if len(found) == 1 and counted is None:
+            entity_id = found[0][0].entity_id
+            last = Asked(entity_id=entity_id, end=dt_util.utcnow().timestamp())
+            for _at, facts in (await async_explain(run, [last], is_of_past=False)).get(entity_id, ()):
+                answer["changed_by"] = {key: facts[key] for key in facts if key not in ("at", "change")}
         if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):
             answer["note"] = ELSEWHERE
         return answer
