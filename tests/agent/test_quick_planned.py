@@ -1,0 +1,155 @@
+"""Plain commands for later, and what undoes or cancels them, take one request to the model."""
+
+from datetime import timedelta
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.util import dt as dt_util
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.turns import LIGHT
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+NOON = "2026-03-29 12:00:00"
+SPOKEN = "Words of the model."
+ON = {"action": "turn_on", "entity_id": LIGHT}
+OFF = {"action": "turn_off", "entity_id": LIGHT}
+LATER = {"when": "18:30"}
+AWHILE = {"for": "20 minutes"}
+NEXT_DAY = {"when": "tomorrow 7:00"}
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory) -> Agent:
+    """An agent at noon."""
+    freezer.move_to(dt_util.as_utc(dt_util.parse_datetime(NOON).replace(tzinfo=dt_util.UTC)))
+    await hass.config.async_set_time_zone("UTC")
+    return await async_agent(hass, model_server, {"quick_confirmations": True})
+
+
+@pytest.fixture
+def anna(hass: HomeAssistant) -> Context:
+    """A person who writes."""
+    return Context(user_id=MockUser(name="Anna", is_owner=True).add_to_hass(hass).id)
+
+
+async def said(agent: Agent, sentence: str, anna: Context, call: tuple[str, Any], **options: Any) -> str:
+    """Return what is spoken after a model's call; it would say more if it was asked again."""
+    agent.server.clear()
+    agent.server.script([tool_calls([call]), text(SPOKEN)])
+    return speech(await agent.say(sentence, context=anna, **options))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "args", "spoken"),
+    [
+        ("Turn off the kitchen ceiling at 18:30", "en", OFF | LATER, "At 18:30: Kitchen Ceiling off."),
+        (
+            "Turn on the kitchen ceiling tomorrow at 7:00",
+            "en",
+            ON | NEXT_DAY,
+            "Tomorrow at 07:00: Kitchen Ceiling on.",
+        ),
+        (
+            "Turn on the kitchen ceiling every day at 18:30",
+            "en",
+            ON | LATER | {"repeat": "daily"},
+            "At 18:30 every day: Kitchen Ceiling on.",
+        ),
+        (
+            "Turn on the kitchen ceiling on Mondays at 18:30",
+            "en",
+            ON | LATER | {"repeat": "monday"},
+            "At 18:30 on Mondays: Kitchen Ceiling on.",
+        ),
+        (
+            "Dim the kitchen ceiling to 40 percent at 18:30",
+            "en",
+            ON | LATER | {"brightness": 40},
+            "At 18:30: Kitchen Ceiling set to 40 percent.",
+        ),
+        ("Schalte die Küche um 18:30 aus", "de", OFF | LATER, "Um 18:30: Kitchen Ceiling aus."),
+        ("Éteins la cuisine à 18:30", "fr", OFF | LATER, "À 18:30, j'éteindrai Kitchen Ceiling."),
+        ("Apaga la cocina a las 18:30", "es", OFF | LATER, "A las 18:30 apagaré Kitchen Ceiling."),
+        ("Doe de keuken om 18:30 uit", "nl", OFF | LATER, "Om 18:30: Kitchen Ceiling uit."),
+        ("Spegni la cucina alle 18:30", "it", OFF | LATER, "Alle 18:30 spegnerò Kitchen Ceiling."),
+        ("Wyłącz kuchnię o 18:30", "pl", OFF | LATER, "O 18:30 wyłączę: Kitchen Ceiling."),
+        (
+            "Turn on the kitchen ceiling for 20 minutes",
+            "en",
+            ON | {"for": "20 minutes"},
+            "Kitchen Ceiling on. Until 12:20.",
+        ),
+        (
+            "Mach die Küche 20 Minuten lang an",
+            "de",
+            ON | {"for": "20 minutes"},
+            "Kitchen Ceiling an. Bis 12:20.",
+        ),
+    ],
+)
+async def test_a_command_for_later(
+    agent: Agent, anna: Context, sentence: str, language: str, args: dict[str, Any], spoken: str
+) -> None:
+    """What will happen is said with its time."""
+    assert await said(agent, sentence, anna, ("ha_control", args), language=language) == spoken
+    assert len(agent.server.chats) == 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [ON | {"when": "2026-04-03 18:30"}, ON | LATER | {"for": "5 minutes"}],
+    ids=["another day", "and back"],
+)
+async def test_what_has_no_sentence(agent: Agent, anna: Context, args: dict[str, Any]) -> None:
+    """The model tells what is more than a time of today or tomorrow."""
+    assert await said(agent, "Turn on the kitchen ceiling at 18:30", anna, ("ha_control", args)) == SPOKEN
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "call", "spoken"),
+    [
+        ("Undo that", "en", ("activity", {"action": "undo"}), "Cancelled: Kitchen Ceiling."),
+        ("Cancel that", "en", ("timer", {"action": "cancel"}), "Cancelled: Kitchen Ceiling."),
+        ("Lösch den Befehl", "de", ("timer", {"action": "cancel"}), "Gelöscht: Kitchen Ceiling."),
+    ],
+)
+async def test_a_planned_command_is_cancelled(
+    agent: Agent, anna: Context, sentence: str, language: str, call: tuple[str, Any], spoken: str
+) -> None:
+    """By undoing it, and by the tool for timers."""
+    args = OFF | LATER
+    assert await said(agent, "Turn off the kitchen ceiling at 18:30", anna, ("ha_control", args)) != SPOKEN
+    assert await said(agent, sentence, anna, call, language=language) == spoken
+    assert agent.entry.runtime_data.planned.all() == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "spoken"),
+    [
+        ("Undo that", "en", "Undone: Kitchen Ceiling."),
+        ("Put it back", "en", "Undone: Kitchen Ceiling."),
+        ("Mach das rückgängig", "de", "Rückgängig gemacht: Kitchen Ceiling."),
+        ("Annule ça", "fr", "C'est annulé : Kitchen Ceiling."),
+        ("Deshaz eso", "es", "Deshecho: Kitchen Ceiling."),
+    ],
+)
+async def test_undo(
+    hass: HomeAssistant,
+    agent: Agent,
+    anna: Context,
+    freezer: FrozenDateTimeFactory,
+    sentence: str,
+    language: str,
+    spoken: str,
+) -> None:
+    """What is as it was before is told by name."""
+    await said(agent, "Turn on the kitchen ceiling", anna, ("ha_control", ON))
+    freezer.tick(timedelta(seconds=20))
+    undo = ("activity", {"action": "undo"})
+    assert await said(agent, sentence, anna, undo, language=language) == spoken
+    assert hass.states.get(LIGHT).state == "off"
