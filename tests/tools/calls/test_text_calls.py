@@ -40,6 +40,7 @@ FORMS = [
         '<parameter name="entity_id">light.kitchen_ceiling</parameter></invoke></function_calls>'
     ),
     f"<|tool_calls_section_begin|><|tool_call_begin|>functions.ha_control:0{JSON}<|tool_calls_section_end|>",
+    "ha_control\naction: turn_on\nentity_id: light.kitchen_ceiling",
     'ha_control(action="turn_on", entity_id="light.kitchen_ceiling")<|im_end|>',
     '<think>It is dark.</think>ha_control(action="turn_on", entity_id="light.kitchen_ceiling")',
 ]
