@@ -100,7 +100,7 @@ LAYERS: Final[Mapping[str, Sequence[Off]]] = {
         for module in ("tools.ha_control", "tools.script_tool", "tools.control.asked")
     ),
     "needless": (Off("tools.control.planning:async_needless", _async_none),),
-    "rooms": (Off("tools.ha_control:with_rooms", lambda _run, args: args),),
+    "rooms": (Off("tools.ha_control:arranged", lambda _run, args, **_options: args),),
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.writing:fit", _unrepaired)),
     "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),
     "honesty": (

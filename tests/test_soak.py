@@ -1,7 +1,6 @@
 """A long life in short: nothing grows but what is kept, and that is bounded."""
 
 from collections import Counter
-from functools import lru_cache
 import gc
 from itertools import pairwise
 
@@ -9,7 +8,6 @@ import pytest
 
 from benchmarks import soak as bench
 from benchmarks.soak import Look, Soak
-from custom_components.home_agent.tools.resolving import resolver
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent
@@ -58,8 +56,6 @@ async def test_nothing_grows(
     monkeypatch.setattr(bench, "AN_EVENING", 20)
     for name, limit in BOUNDS.items():
         monkeypatch.setattr(f"{OURS}.{name}", limit)
-    small = lru_cache(maxsize=8)(resolver._parts_of.__wrapped__)
-    monkeypatch.setattr(resolver, "_parts_of", small)
     for component in ("homeassistant", "conversation"):
         assert await async_setup_component(hass, component, {})
     home = build_home(hass, 40)

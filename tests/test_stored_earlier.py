@@ -121,7 +121,7 @@ async def test_everything_is_there(hass: HomeAssistant, agent: Agent) -> None:
     assert "get up" in await call(agent, "timer", "tom", action="list")
     assert "hallway light" in await call(agent, "automation", action="list")
     done = await call(agent, "activity", action="list")
-    assert '"light.hallway": "off -> on"' in done
+    assert '"light.hallway": {"state": "off -> on"}' in done
     assert "Shall I?" in await service("list_suggestions")
 
 

@@ -300,10 +300,11 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         """Show what the test found out."""
         test, self._test = self._test, None
         if test is not None:
+            self._report = None
             try:
                 self._report = test.result()
             except HomeAssistantError as err:
-                self._report, self._test_error = None, str(err)
+                self._test_error = str(err)
                 return await self.async_step_test_failed()
         if (report := self._report) is None:
             return await self.async_step_self_test()

@@ -363,7 +363,7 @@ DEFAULTS: Final[dict[str, Any]] = {
 
 # Events
 type EventData = dict[str, Any]
-"""`docs/events.md` describes the fields; the emitter adds the agent, and the time in UTC as ISO 8601."""
+"""`docs/reference/events.md` describes the fields; the emitter adds the agent, and the time (ISO, UTC)."""
 EVENT_CONVERSATION_STARTED: Final = EventType[EventData](f"{DOMAIN}.conversation.started")
 EVENT_CONVERSATION_FINISHED: Final = EventType[EventData](f"{DOMAIN}.conversation.finished")
 EVENT_TOOL_EXECUTED: Final = EventType[EventData](f"{DOMAIN}.tool.executed")

@@ -1,4 +1,4 @@
-"""Events on Home Assistant's bus; `docs/events.md` describes their data."""
+"""Events on Home Assistant's bus; `docs/reference/events.md` describes their data."""
 
 from typing import Any
 

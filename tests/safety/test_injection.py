@@ -29,7 +29,6 @@ from tests.helpers.injected import (  # noqa: F401 - fixtures
     unharmed,
 )
 from tests.helpers.injection import Payload, harmless, payloads
-from tests.servers.model_server import ModelServer
 from tests.servers.obedient import DEMANDS, Demand, Obedient
 from tests.servers.replies import text, tool_calls
 
@@ -175,15 +174,6 @@ async def entry_history(entry: Any, hass: HomeAssistant) -> None:
     """Hold that the mark is on disk."""
     path = Path(hass.config.path(".storage", "home_agent.history"))
     assert '"tainted"' in await hass.async_add_executor_job(path.read_text)
-
-
-async def test_without_history_the_chat_log_counts(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What the chat log still shows the model is marked too."""
-    home = await make_home(hass, model_server, history_enabled=False)
-    first = await home.read("Fine weather")
-    second = await home.go_on(first.conversation_id, UNLOCK)
-    assert speech(second).startswith("Should I unlock")
-    assert home.unlocks() == 0
 
 
 async def test_own_words_are_remembered(home: Home) -> None:

@@ -117,6 +117,8 @@ async def async_gather(turn: Turn) -> None:
 def _history(turn: Turn, max_tokens: int) -> list[Message]:
     data, settings = turn.data, turn.data.settings
     if not settings[CONF_HISTORY]:
+        if turn.before and turn.calls.conversation_id in data.memory.tainted:
+            turn.calls.taint(earlier=True)  # what became of a yes is told
         return []
     cleared = data.memory.cleared_at(turn.calls.conversation_id)
     earlier = [

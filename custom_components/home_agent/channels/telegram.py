@@ -346,6 +346,7 @@ class ChatCommands:
             case "/new":
                 self.chat.conversation_id = None
                 self.data.shared.sessions.of(self.data.entry_id).clear(user_id=self.user.id)
+                await self.data.shared.sessions.async_flush()
                 return await self._async_say("telegram_new")
             case _:
                 return await self._async_say("telegram_help")

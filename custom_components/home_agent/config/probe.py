@@ -307,6 +307,7 @@ async def async_test(hass: HomeAssistant, draft: Draft, progress: Callable[[floa
         for store in hass.data[DATA_SHARED].stores:
             if isinstance(store, EntryStore):
                 store.forget(draft.entry_id)
+        hass.data[DATA_SHARED].turn_logs.pop(draft.entry_id, None)
     return report
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -161,6 +162,8 @@ def _build(documents: Documents, kinds: Mapping[TextSource, str]) -> LexicalInde
     )
 
 
+OPEN_SECONDS: Final = 30
+"""Seconds to wait for store and embedder before nothing is reported as indexed."""
 FOLLOW_SECONDS = 20
 """From a change of the home to the update of the index, with whatever else changes until then."""
 NIGHTLY_HOUR = 3
@@ -287,7 +290,9 @@ class Indexer:
         While store and embedder are still being opened, it waits for them.
         """
         if self._semantic.configured:
-            await self._opened.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(OPEN_SECONDS):
+                    await self._opened.wait()
         if not self._started:
             return IndexReport(entities=SyncReport(total=0), documents=SyncReport(total=0))
         if self._next is None:

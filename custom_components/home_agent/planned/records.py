@@ -321,14 +321,17 @@ def load_item(stored: Mapping[str, Any]) -> PlannedItem:
         # A weekly one could be without its day.
         weekly = stored.get("days") or [dt_util.as_local(due).weekday()]
         days = {name: list(days) for days, name in REPEATS.items()} | {"weekly": weekly}
-        schedule = {
+        timing = {
             "due": stored["due"],
             "days": days[repeat] if repeat else [],
             "clock": stored.get("clock"),
         }
         told, user_id = str(stored["name"]), stored["user_id"]
-        stored = {**stored, "verb": REMIND, "told": told, "schedule": schedule, "reports_to": user_id}
+        stored = {**stored, "verb": REMIND, "told": told, "schedule": timing, "reports_to": user_id}
     item = load(PlannedItem, {**stored, "owner": stored})
-    if not set(item.schedule.days) <= set(EVERY_DAY) or item.schedule.sun not in (None, *SUN_EVENTS):
+    schedule = item.schedule
+    if not set(schedule.days) <= set(EVERY_DAY) or schedule.sun not in (None, *SUN_EVENTS):
         raise ValueError("no time of the week or of the sun")
+    if abs(schedule.offset) > MAX_OFFSET:
+        raise ValueError("too far from the sun")
     return item

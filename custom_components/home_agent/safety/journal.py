@@ -47,11 +47,6 @@ class EarlierState:
         given = {name: state.attributes[name] for name in kept if state.attributes.get(name) is not None}
         return cls(state.state[:MAX_TEXT], given)
 
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored state. Raises one of `UNREADABLE` for anything else."""
-        return load(cls, stored)
-
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-compatible data."""
         return {
@@ -192,14 +187,15 @@ def clean_data(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _plain(value) for key, value in redacted(data).items() if not is_secret(key)}
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON-compatible data, lists and texts cut."""
+def _plain(value: Any, *, counts_rest: bool = False) -> Any:
+    """Return a value as JSON-compatible data, lists and texts cut; a log counts what is left out."""
     match value:
         case None | bool() | int() | float():
             return value
         case list() | tuple():
-            cut = [_plain(item) for item in value[:MAX_ITEMS]]
-            return [*cut, f"and {len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else cut
+            cut = [_plain(item, counts_rest=counts_rest) for item in value[:MAX_ITEMS]]
+            rest = len(value) - MAX_ITEMS
+            return [*cut, f"and {rest} more"] if counts_rest and rest > 0 else cut
         case _:
             return str(value)[:MAX_TEXT]
 
@@ -261,7 +257,7 @@ class AuditLog:
     @callback
     def note(self, kind: AuditKind, **details: Unpack[AuditFields]) -> None:
         """Add an entry; details that are None are left out, lists and texts are cut."""
-        kept = {key: _plain(value) for key, value in details.items() if value is not None}
+        kept = {key: _plain(value, counts_rest=True) for key, value in details.items() if value is not None}
         entry = {"at": dt_util.utcnow().isoformat(), "kind": kind.value, **kept}
         self._entries.append(cast("AuditEntry", entry))
 

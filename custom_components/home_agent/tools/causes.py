@@ -293,9 +293,8 @@ async def async_explain(
     contexts = [after.context for _before, after in changes]
     ids = {key for context in contexts for key in (context.id, context.parent_id) if key}
     happenings: dict[str, list[Happening]] = {}
-    for state in sorted(run.hass.states.async_all(), key=happened_at):
-        if state.context.id not in ids or state.context.id in recorded:
-            continue
+    ids -= recorded.keys()
+    for state in sorted((s for s in run.hass.states.async_all() if s.context.id in ids), key=happened_at):
         happening: Happening = state
         if kind := {"automation": TRIGGERED, "script": STARTED}.get(state.domain):  # it is a run of it
             started = state.attributes.get("last_triggered")

@@ -281,9 +281,11 @@ class TurnCalls:
     """What waits for a confirmation."""
 
     tainted: bool = False
-    """Whether the model reads text from an untrusted source; see `safety/firewall/taint.py`."""
+    """Whether the model reads text from an untrusted source."""
     _tainted_in: int = 0
     """The answer of the model after which it read such text; 0 where that stood in the request."""
+    has_read_by_tool: bool = False
+    """Whether a tool of this turn gave the model such text, and not only what stood beside the sentence."""
     _read_in: int | None = None
     """The first answer of this turn after which it read such text that was not in an earlier turn, 0 where
     that stood in the request; None if it read none."""
@@ -319,6 +321,7 @@ class TurnCalls:
             self.tainted, self._tainted_in = True, self.round
         if self._read_in is None and not earlier:
             self._read_in = self.round
+        self.has_read_by_tool = self.has_read_by_tool or bool(self.round and not earlier)
         self.judge_by_what_was_read()
 
     def judge_by_what_was_read(self) -> None:

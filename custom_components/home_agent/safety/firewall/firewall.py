@@ -1,6 +1,7 @@
 """The firewall: instructions that steer a model are removed from texts from outside.
 
-It is the outer wall only, and a wall of patterns has holes. The inner one is `taint.py` with the policy.
+It is the outer wall only, and a wall of patterns has holes. The inner one is the mark of a turn with the
+policy.
 """
 
 from collections import OrderedDict
@@ -169,7 +170,7 @@ CALLS: Final = lazy_regex(
     r"|\b(?:lock\.(?:unlock|open|lock)|alarm_control_panel\.\w{2,40}|cover\.\w{2,40}|valve\.\w{2,40}|script\.\w{2,40}"
     r"|scene\.\w{2,40}|shell_command\.?\w{0,40}|homeassistant\.(?!local\b|io\b)\w{2,40}|lock\.\w{2,40}|(?:action|service):\s{0,4}\w+\.\w+)\b"
 )
-"""Calls of services and functions, however they are written; `tool_names.py` knows the tools by name."""
+"""Calls of services and functions, however they are written; `named_calls` finds the tools by name."""
 
 
 class _RuleWords:

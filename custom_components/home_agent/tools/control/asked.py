@@ -95,14 +95,25 @@ def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:
 
 
 def named_by_person(hass: HomeAssistant, house: HouseSnapshot, turn: TurnCalls) -> Callable[[str], bool]:
-    """Return whether what the person has said in this conversation names an entity."""
+    """Return whether what the person has said in this conversation names an entity.
+
+    By its name, a label, its kind or its room; by "everything", too, unless a tool has read what that may
+    be about: "put everything from the recipe on the list".
+    """
 
     @cache
     def mentions() -> Sequence[Mentioned]:
-        said = (mention(hass, house, text, turn.speaker.language) for text in turn.origins.said)
+        said = [mention(hass, house, text, turn.speaker.language) for text in turn.origins.said]
         # A kind is enough: "the children" are no room here.
-        return [
+        alike = [
             replace(each, everything=False, places=at) for each in said for at in (each.places, frozenset())
+        ]
+        if turn.has_read_by_tool:
+            return alike
+        nothing: frozenset[str] = frozenset()
+        return [
+            *alike,
+            *(replace(each, entity_ids=nothing, kinds=nothing) for each in said if each.everything),
         ]
 
     said_words = f" {' '.join(word for text in turn.origins.said for word in words(text))} "
@@ -111,7 +122,8 @@ def named_by_person(hass: HomeAssistant, house: HouseSnapshot, turn: TurnCalls) 
         if (record := house.entities.get(entity_id)) is None:
             return False
         # "Evening" may be the name of a scene, and no name for the reader of topics.
-        return any(f" {' '.join(words(name))} " in said_words for name in record.names) or any(
+        names = (*record.names, *record.labels)
+        return any(f" {' '.join(words(name))} " in said_words for name in names) or any(
             each.fit(record) for each in mentions()
         )
 
