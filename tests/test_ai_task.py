@@ -185,10 +185,7 @@ async def test_tools_of_another_api(
     buy, context = Buy(), Context()
     milk = ("test__buy", {"what": "milk"})
     model_server.script(
-        [
-            tool_calls([milk, milk, ("test__buy", {}), ("test__buy", {"what": "trouble"})]),
-            text("Bought."),
-        ]
+        [tool_calls([milk, milk, ("test__buy", {}), ("test__buy", {"what": "trouble"})]), text("Bought.")]
     )
     assert await generate(hass, llm_api=Shopping(hass, buy), context=context) == "Bought."
     assert [args["what"] for args, _ in buy.bought] == ["milk", "trouble"]

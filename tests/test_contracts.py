@@ -18,11 +18,7 @@ from homeassistant.components.homeassistant import exposed_entities
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity, async_should_expose
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
-from homeassistant.helpers import (
-    intent,
-    llm,
-    selector,
-)
+from homeassistant.helpers import intent, llm, selector
 from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_agent
@@ -270,11 +266,7 @@ class TestTheHouse:
         reader.mock_policy({"entities": {"all": {POLICY_READ: True}}})
         with pytest.raises(Unauthorized):
             await hass.services.async_call(
-                "light",
-                "turn_on",
-                {"entity_id": LIGHT},
-                blocking=True,
-                context=Context(user_id=reader.id),
+                "light", "turn_on", {"entity_id": LIGHT}, blocking=True, context=Context(user_id=reader.id)
             )
 
 

@@ -23,9 +23,7 @@ def issue(hass: HomeAssistant, key: str, agent_id: str) -> ir.IssueEntry | None:
 
 
 async def test_an_assistant_that_answers_first(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    dialog: Dialogs,
+    hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs
 ) -> None:
     """It is reported with the agent's name; the click changes this agent and no other one."""
     assert await async_setup_component(hass, "homeassistant", {})
@@ -52,11 +50,7 @@ async def test_an_assistant_that_answers_first(
     assert [item.conversation_engine for item in store.data.values()] == ["conversation.home_assistant"]
 
 
-async def test_a_template_that_fails(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    dialog: Dialogs,
-) -> None:
+async def test_a_template_that_fails(hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs) -> None:
     """The click opens the agent's page where it stands."""
     agent = await async_agent(hass, model_server)
     guests = await async_add_further(hass, agent, prompt_custom_additions="{{ 1 / 0 }}")

@@ -313,11 +313,7 @@ async def test_two_servers_outside_are_both_warned_about(
         (
             "web",
             "external_cloud",
-            {
-                "external_llm_enabled": True,
-                "external_llm_base_url": "",
-                "external_llm_model": "test-model",
-            },
+            {"external_llm_enabled": True, "external_llm_base_url": "", "external_llm_model": "test-model"},
         ),
         (
             "vector_store",

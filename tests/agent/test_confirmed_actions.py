@@ -27,12 +27,7 @@ def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple
         ([control("unlock", "lock.front_door")], "nl", "ja", "Front Door van het slot."),
         ([control("disarm", "alarm_control_panel.home")], "en", "yes", "Disarmed Home."),
         ([control("open", "cover.garage")], "en", "yes", "Garage open."),
-        (
-            [control("set_position", "cover.garage", position=40)],
-            "en",
-            "yes",
-            "Garage set to 40 percent.",
-        ),
+        ([control("set_position", "cover.garage", position=40)], "en", "yes", "Garage set to 40 percent."),
         ([control("turn_on", "siren.roof")], "en", "yes", "Roof on."),
         (
             [control("unlock", "lock.front_door"), control("open", "valve.water")],

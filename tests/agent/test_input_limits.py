@@ -65,11 +65,7 @@ HUGE: dict[str, tuple[str, dict[str, Any]]] = {
 async def async_execute(hass: HomeAssistant, tool: str, args: dict[str, Any]) -> dict[str, Any]:
     """Call a tool by the service."""
     found = await hass.services.async_call(
-        DOMAIN,
-        "execute_tool",
-        {"tool_name": tool, "parameters": args},
-        blocking=True,
-        return_response=True,
+        DOMAIN, "execute_tool", {"tool_name": tool, "parameters": args}, blocking=True, return_response=True
     )
     assert found is not None
     return found

@@ -6,10 +6,7 @@ from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockUser,
-    async_capture_events,
-)
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.const import DOMAIN, EVENT_ERROR, EVENT_MEMORY_EXTRACTED
 from custom_components.home_agent.idle import MAX_ATTEMPTS

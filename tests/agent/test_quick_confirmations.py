@@ -179,11 +179,7 @@ async def test_words_beside_the_call_are_left_out(
     ],
 )
 async def test_the_option_decides(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    anna: Context,
-    options: dict[str, Any],
-    spoken: str,
+    hass: HomeAssistant, model_server: ModelServer, anna: Context, options: dict[str, Any], spoken: str
 ) -> None:
     """The option turns it off, and on also with a persona."""
     agent = await async_agent(hass, model_server, options)

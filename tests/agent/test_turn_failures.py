@@ -124,10 +124,7 @@ CALL = tool_calls([("nothing", {})])
     ],
 )
 async def test_one_sentence(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    other_model_server: ModelServer,
-    replies: list[Reply],
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, replies: list[Reply]
 ) -> None:
     """Whatever fails, the person is answered, and the servers are asked a bounded number of times."""
     fallback = {"fallback_base_url": other_model_server.url, "fallback_model": "other"}

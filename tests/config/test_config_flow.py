@@ -286,11 +286,7 @@ async def test_azure_address_from_the_portal(hass: HomeAssistant, model_server: 
 
 
 async def test_version_of_azure_can_be_typed(hass: HomeAssistant, model_server: ModelServer) -> None:
-    typed = {
-        "llm_base_url": model_server.address,
-        "llm_dialect": "azure",
-        "azure_api_version": "2025-01-01",
-    }
+    typed = {"llm_base_url": model_server.address, "llm_dialect": "azure", "azure_api_version": "2025-01-01"}
     await start(hass, typed)
     assert "api-version=2025-01-01" in model_server.requests[-1].query
 
@@ -478,11 +474,7 @@ async def test_key_is_no_longer_needed(hass: HomeAssistant, model_server: ModelS
 async def test_reconfigure_shows_no_secret(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await existing(hass, model_server, name="Kitchen").start_reconfigure_flow(hass)
     assert result["step_id"] == "reconfigure"
-    assert shown(result) == {
-        "name": "Kitchen",
-        "llm_base_url": model_server.url,
-        "llm_dialect": "auto",
-    }
+    assert shown(result) == {"name": "Kitchen", "llm_base_url": model_server.url, "llm_dialect": "auto"}
     assert KEY not in str(result["data_schema"])
 
 

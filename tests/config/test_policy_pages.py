@@ -215,11 +215,7 @@ async def test_a_profile_is_for_somebody_who_is_there(
         assert result["errors"] == {"policy_profiles": error}
         told = result["description_placeholders"] or {}
         assert (told["profile"], told["name"]) == ("Child", name)
-    for field, name in (
-        ("persons", "person.anna"),
-        ("devices", device.id),
-        ("areas", "kitchen"),
-    ):
+    for field, name in (("persons", "person.anna"), ("devices", device.id), ("areas", "kitchen")):
         profile = {"name": "Child", field: [name], "only": ["light"]}
         result = await save(hass, entry, "permissions", {"policy_profiles": [profile]})
         assert is_saved(result)

@@ -60,10 +60,7 @@ async def beside(agent: Agent, case: Mapping[str, Any], conversation_id: str) ->
         )
     agent.server.clear()
     await agent.say(
-        case["say"],
-        conversation_id=conversation_id,
-        language=case.get("language", "en"),
-        device_id=ear.id,
+        case["say"], conversation_id=conversation_id, language=case.get("language", "en"), device_id=ear.id
     )
     content = agent.server.chats[0].messages[-1]["content"]
     assert isinstance(content, str)

@@ -59,9 +59,7 @@ async def use(home: HomeAssistant, client: Client, model: ModelServer, plan: Pat
     children = await prefer_agent(client, "conversation.children", "Children")
     await sees_one_room(client, model, children)
     await client.call(
-        "home_agent.add_memory",
-        {"content": OF_GUESTS, "agent_id": "conversation.guests"},
-        response=True,
+        "home_agent.add_memory", {"content": OF_GUESTS, "agent_id": "conversation.guests"}, response=True
     )
     assert await memories(client, "conversation.guests") == [OF_GUESTS]
     seen = await walk(

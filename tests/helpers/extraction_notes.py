@@ -6,10 +6,7 @@ from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockUser,
-    async_fire_time_changed,
-)
+from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
 from custom_components.home_agent.memory.extractor import Reason
 from custom_components.home_agent.memory.memories import Memories

@@ -4,9 +4,7 @@ from datetime import date, datetime, timedelta
 from random import Random
 from zoneinfo import ZoneInfo
 
-from custom_components.home_agent.memory.learner.habits import (
-    Observation,
-)
+from custom_components.home_agent.memory.learner.habits import Observation
 
 ZONE = ZoneInfo("Europe/Berlin")
 

@@ -60,9 +60,7 @@ class Player(MediaPlayerEntity):
     async def async_search_media(self, query: SearchMediaQuery) -> SearchMedia:
         self.queries.append(query)
         wanted = query.media_filter_classes
-        return SearchMedia(
-            result=[one for one in self.library if not wanted or one.media_class in wanted],
-        )
+        return SearchMedia(result=[one for one in self.library if not wanted or one.media_class in wanted])
 
     @override
     async def async_browse_media(

@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from pytest_homeassistant_custom_component.common import (
-    MockUser,
-    async_fire_time_changed,
-    async_mock_service,
-)
+from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed, async_mock_service
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.memory.learner.habits import WORKDAYS, Habit

@@ -19,11 +19,7 @@ def tool_results(request: Any) -> list[dict[str, Any]]:
 
 
 async def control_result(
-    agent: Agent,
-    sentence: str = "Do that",
-    language: str = "en",
-    context: Context | None = None,
-    **args: Any,
+    agent: Agent, sentence: str = "Do that", language: str = "en", context: Context | None = None, **args: Any
 ) -> dict[str, Any]:
     """Say a sentence that a model answers with one call of ha_control, and return what it reads."""
     agent.server.clear()

@@ -122,8 +122,7 @@ async def test_work_gives_way_and_is_done_later(client: ModelClient, model_serve
     async with asked(client, "memories", background("memory")) as extraction:
         interrupted = await model_server.arrived(1)
         model_server.on(
-            lambda request: request.is_chat and request.messages[-1]["content"] == "memories",
-            text("nothing"),
+            lambda request: request.is_chat and request.messages[-1]["content"] == "memories", text("nothing")
         )
         answer = await client.complete(ask("light", caller=person("kitchen")))
         assert answer.content == "Done."

@@ -203,10 +203,7 @@ ACTIONS: list[tuple[Habit, dict[str, Any]]] = [
         habit("climate.hall", "temperature:21.5"),
         {"action": "climate.set_temperature", "data": {"temperature": 21.5}},
     ),
-    (
-        habit("climate.hall", "mode:heat"),
-        {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "heat"}},
-    ),
+    (habit("climate.hall", "mode:heat"), {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "heat"}}),
     (habit("climate.hall", "off"), {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "off"}}),
 ]
 

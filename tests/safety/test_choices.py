@@ -125,12 +125,7 @@ async def test_an_action_of_a_later_release(
     ],
 )
 async def test_content_is_trusted_by_name_only(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    model_server: ModelServer,
-    *,
-    choice: dict[str, Any],
-    runs: bool,
+    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, *, choice: dict[str, Any], runs: bool
 ) -> None:
     """Who allows all scripts has not looked at what each of them unlocks."""
     step = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}

@@ -122,11 +122,7 @@ async def test_what_the_household_remembers(hass: HomeAssistant, model_server: M
     """Memories, profiles and conversations of the household are in no request of an agent with its own."""
     household, guests = await house(hass, model_server)
     await hass.services.async_call(
-        DOMAIN,
-        "add_memory",
-        {"content": "The key is in the Bedroom"},
-        blocking=True,
-        return_response=True,
+        DOMAIN, "add_memory", {"content": "The key is in the Bedroom"}, blocking=True, return_response=True
     )
     model_server.script([text("It is upstairs.")])
     said = await household.say("Where is the safe?")

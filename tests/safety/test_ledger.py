@@ -54,11 +54,7 @@ async def test_a_call_is_kept(hass: HomeAssistant, model_server: ModelServer) ->
     context = Context()
     result = await act(agent, control("turn_on", brightness_pct=40), context=context)
     (action,) = actions(agent)
-    assert (action.domain, action.service, action.entity_ids) == (
-        "light",
-        "turn_on",
-        (LIGHT,),
-    )
+    assert (action.domain, action.service, action.entity_ids) == ("light", "turn_on", (LIGHT,))
     assert action.conversation_id == result.conversation_id
     assert action.context_id == context.id
     assert action.success

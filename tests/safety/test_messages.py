@@ -14,13 +14,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from tests.helpers.announcing import DAY, NIGHT, TalkingHouse, add_speaker, async_talking_house
 from tests.helpers.examples import THOROUGH
-from tests.helpers.injected import (  # noqa: F401 - fixtures
-    Home,
-    hass_storage,
-    home,
-    remember,
-    unharmed,
-)
+from tests.helpers.injected import Home, hass_storage, home, remember, unharmed  # noqa: F401 - fixtures
 from tests.helpers.injection import OutsideTool, payloads
 from tests.helpers.secure_house import pending_ids
 from tests.servers.model_server import ModelServer

@@ -99,10 +99,7 @@ async def by_phone(agent: Agent, secure: SecureHouse, row: tuple[Any, ...]) -> N
     button = f"HOME_AGENT_{'REJECT' if answer == 'no' else 'APPROVE'}_{action_id}"
     for _ in range(2 if answer == "yes twice" else 1):
         agent.hass.bus.async_fire(
-            "mobile_app_notification_action",
-            {"action": button},
-            EventOrigin.remote,
-            Context(user_id=user.id),
+            "mobile_app_notification_action", {"action": button}, EventOrigin.remote, Context(user_id=user.id)
         )
         await agent.hass.async_block_till_done()
 

@@ -604,11 +604,7 @@ assert {entity_id for _, _, entity_id in CALLS} <= ENTITIES.keys()
 @given(known=st.lists(RULES, max_size=4), new=RULES, state=st.sampled_from(["home", "not_home", "unknown"]))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_rule_more_never_allows_more(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    known: list[dict[str, Any]],
-    new: dict[str, Any],
-    state: str,
+    hass: HomeAssistant, secure: SecureHouse, known: list[dict[str, Any]], new: dict[str, Any], state: str
 ) -> None:
     """One that limits limits; one that allows lifts what is shipped, and no rule of the household."""
     is_home(hass, "anna", state=state)

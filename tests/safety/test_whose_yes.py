@@ -163,12 +163,7 @@ async def test_the_response_names_the_question(
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        {"device_id": "another"},
-        {"context": "ben"},
-        {"context": "ben", "device_id": SATELLITE},
-    ],
+    "other", [{"device_id": "another"}, {"context": "ben"}, {"context": "ben", "device_id": SATELLITE}]
 )
 async def test_another_person_or_device(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, other: dict[str, Any]

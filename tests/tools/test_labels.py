@@ -76,11 +76,7 @@ def on(hass: HomeAssistant) -> set[str]:
     [
         ("Turn on everything labelled Party", {"label": "Party"}, PARTY),
         ("Turn on everything labelled party", {"label": "party"}, PARTY),
-        (
-            "Turn on everything labelled Party",
-            {"label": "Party", "domain": "light"},
-            LAMPS,
-        ),
+        ("Turn on everything labelled Party", {"label": "Party", "domain": "light"}, LAMPS),
         ("Turn on the party lights", {"label": "Party"}, LAMPS),
         ("Turn on the party lights in the kitchen", {"label": "Party", "area": "Kitchen"}, {LIGHTS[1]}),
         ("Turn on the party lights upstairs", {"label": "Party", "floor": "Upstairs"}, set()),

@@ -7,12 +7,7 @@ from random import Random
 
 from hypothesis import given, settings, strategies as st
 
-from custom_components.home_agent.memory.learner.habits import (
-    EVERY_DAY,
-    Habit,
-    Observation,
-    find_habits,
-)
+from custom_components.home_agent.memory.learner.habits import EVERY_DAY, Habit, Observation, find_habits
 from tests.helpers.examples import many
 from tests.helpers.habits import FIRST, LAST, SPAN, at, habit
 

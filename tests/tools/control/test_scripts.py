@@ -60,10 +60,7 @@ SCRIPTS: dict[str, dict[str, Any]] = {
     },
     "slow": {
         "fields": {"message": {"selector": {"text": {}}}},
-        "sequence": [
-            {"wait_for_trigger": [{"trigger": "event", "event_type": "go"}]},
-            *passing("message"),
-        ],
+        "sequence": [{"wait_for_trigger": [{"trigger": "event", "event_type": "go"}]}, *passing("message")],
     },
     "plain": {"sequence": passing()},
     "water": {

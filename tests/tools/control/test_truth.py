@@ -235,11 +235,7 @@ async def test_the_same_bytes_until_exposure_changes(hass: HomeAssistant, agent:
 
 async def test_a_field_for_each_kind_of_value(hass: HomeAssistant, agent: Agent) -> None:
     """Short choices are listed, long ones are not."""
-    await set_up(
-        hass,
-        "input_select",
-        {"mode": {"options": ["Party", "Quiet"]}},
-    )
+    await set_up(hass, "input_select", {"mode": {"options": ["Party", "Quiet"]}})
     slots = await slots_offered(agent)
     assert slots["option"] == {"type": "string", "enum": ["Party", "Quiet"]}
     await hass.services.async_call(

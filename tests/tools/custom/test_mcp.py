@@ -255,10 +255,7 @@ HARMFUL: list[tuple[Reply | Callable[[Any], Reply], str]] = [
     (events(), "without a result"),
     (data([]), "without a result"),
     (lambda body: rpc(body, "curry"), "holds no result"),
-    (
-        lambda body: data({"id": body["id"], "error": {"code": -32602, "message": "no\nquery"}}),
-        "no query",
-    ),
+    (lambda body: data({"id": body["id"], "error": {"code": -32602, "message": "no\nquery"}}), "no query"),
     (Reply(body=b"x" * 30_000_000), "longer than is read"),
     (Reply(body=b"<html>", content_type="text/html"), "is no JSON"),
     (Reply(body=b'{"id":' * 5000), "is no JSON"),

@@ -16,14 +16,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, is
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent, speech
 from tests.helpers.checks import every
-from tests.helpers.custom_tools import (
-    OwnTools,
-    async_confirm,
-    async_reload,
-    async_use,
-    async_write,
-    reported,
-)
+from tests.helpers.custom_tools import OwnTools, async_confirm, async_reload, async_use, async_write, reported
 from tests.helpers.examples import many
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -48,10 +41,7 @@ WRONG_TOOLS = [
     ("name: x y", "must begin with a letter"),
     ("handler: {type: template, template: a}", "required key 'name' not provided"),
     ("name: ha_control\ndescription: X\nhandler: {type: template, template: a}", "'name'"),
-    (
-        "name: add\ndescription: X\nhandler: {type: template, template: a}",
-        "another tool has this name",
-    ),
+    ("name: add\ndescription: X\nhandler: {type: template, template: a}", "another tool has this name"),
     ("name: x\nhandler: {type: template, template: a}", "required key 'description' not provided"),
     ("name: x\nhandler: {type: template}", "required key 'value_template' not provided"),
     ("name: x\nhandler: {type: shell}", "one of ['mcp', 'rest', 'service', 'template']"),

@@ -148,11 +148,7 @@ async def test_items_are_changed(hass: HomeAssistant, agent: Agent) -> None:
     """A new text, a day on which it is due; both are read again."""
     shopping = await async_add_list(hass, "Shopping list")
     added = await call(agent, "todo_list", action="add", items=["milk", "tyres"], due="friday")
-    assert added["result"] == {
-        "list": "Shopping list",
-        "added": ["milk", "tyres"],
-        "due_date": "2026-06-05",
-    }
+    assert added["result"] == {"list": "Shopping list", "added": ["milk", "tyres"], "due_date": "2026-06-05"}
     changed = await call(agent, "todo_list", action="change", items=["milk"], to="oat milk")
     assert changed["result"] == {"list": "Shopping list", "changed": ["milk"], "to": "oat milk"}
     await call(agent, "todo_list", action="change", items=["tyres"], due="2026-06-08 15:00")

@@ -59,10 +59,7 @@ async def test_play_jazz_in_the_kitchen(hass: HomeAssistant, agent: Agent) -> No
         "started": {"title": "Jazz", "kind": "genre"},
         "on": "Ceiling",
         "state": "playing",
-        "others": [
-            {"title": "Smooth jazz", "kind": "playlist"},
-            {"title": "All that jazz", "kind": "track"},
-        ],
+        "others": [{"title": "Smooth jazz", "kind": "playlist"}, {"title": "All that jazz", "kind": "track"}],
     }
     assert [query.search_query for query in kitchen.queries] == ["jazz"]
     assert kitchen.played == [("lib:jazz", "genre", {"extra": {}})]
