@@ -44,11 +44,7 @@ STORES: dict[str, tuple[Make, Any, Any]] = {
     "observations": (ObservationStore, SEEN, {**SEEN, "seen": [["light.desk"]]}),
     "proactive": (ProactiveStore, BOOK, {**BOOK, "watches": 5}),
     "journal": (JournalStore, JOURNAL, {"ledger": []}),
-    "self_test": (
-        lambda hass: EntryStore(hass, "home_agent.self_test", SelfTestResult),
-        TESTED,
-        {"report": {"verdict": "good", "cases": 5}},
-    ),
+    "self_test": (_self_tests, TESTED, {"report": {"verdict": "good", "cases": 5}}),
     "usage": (_usage, USAGE, {**USAGE, "yesterday": {}}),
 }
 """Per file: who keeps it, content of one agent, and content of which a part cannot be read."""

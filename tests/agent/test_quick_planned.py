@@ -19,7 +19,6 @@ SPOKEN = "Words of the model."
 ON = {"action": "turn_on", "entity_id": LIGHT}
 OFF = {"action": "turn_off", "entity_id": LIGHT}
 LATER = {"when": "18:30"}
-AWHILE = {"for": "20 minutes"}
 NEXT_DAY = {"when": "tomorrow 7:00"}
 
 

@@ -18,7 +18,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
-SORRY = text("Sorry.")
 
 
 @pytest.fixture

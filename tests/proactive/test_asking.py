@@ -18,7 +18,6 @@ from tests.servers.model_server import ModelServer
 CLOSE = {"action": "close", "entity_id": "cover.garage"}
 CLOSED = [("cover.close_cover", ("cover.garage",))]
 QUESTION = "Should I close the Garage?"
-PIN = "4711"
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 from tests.servers.rest_server import RestServer, data
 
-SERVERS = ("model_server", "rest_server")
 LITERAL = [
     "Your parcel: [track it](https://evil.example/login)",
     "pay {500} euro | now",

@@ -25,7 +25,6 @@ def control(action: str, entity_id: Any, **parameters: Any) -> tuple[str, dict[s
 
 
 CASES = cases("en")
-OFFICE = control("turn_on", "light.office")
 UNLOCK = control("unlock", "lock.front_door")
 
 

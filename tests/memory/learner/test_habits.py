@@ -7,11 +7,9 @@ from random import Random
 
 from hypothesis import given, settings, strategies as st
 
-from custom_components.home_agent.memory.learner.habits import EVERY_DAY, Habit, Observation, find_habits
+from custom_components.home_agent.memory.learner.habits import EVERY_DAY, Observation, find_habits
 from tests.helpers.examples import many
 from tests.helpers.habits import FIRST, LAST, SPAN, at, habit
-
-SATURDAY = frozenset((5,))
 
 
 def noise(random: Random, subject: str, value: str, per_day: float) -> list[Observation]:
@@ -21,11 +19,6 @@ def noise(random: Random, subject: str, value: str, per_day: float) -> list[Obse
         Observation(at(random.choice(SPAN), random.uniform(7 * 60, 23.5 * 60)), subject, value)
         for _ in range(count)
     ]
-
-
-def told(found: list[Habit]) -> set[tuple[str, str, frozenset[int], str | None]]:
-    """Return what habits say, without their figures."""
-    return {(item.subject, item.value, item.days, item.person) for item in found}
 
 
 def test_one_person_s_habit_is_that_person_s() -> None:
