@@ -20,6 +20,7 @@ from homeassistant.helpers import entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import MODEL_SPEAKS, Agent
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.own_automations import async_add_persons
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
@@ -57,12 +58,6 @@ def copy(hass: HomeAssistant) -> None:
     automations = (FILES / "automations.yaml").read_text(encoding="utf-8")
     Path(hass.config.path("automations.yaml")).write_text(automations, encoding="utf-8")
     Path(hass.config.path("configuration.yaml")).write_text("automation: !include automations.yaml\n")
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """The demo's automations wait for their times."""
-    return True
 
 
 @pytest.fixture

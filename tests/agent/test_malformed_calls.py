@@ -13,6 +13,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.sensors import enable_all, figure
 from tests.helpers.turns import LIGHT, ON, tool_results
 from tests.servers.model_server import ModelServer
@@ -163,12 +164,6 @@ NOT_MOVED: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     "two times": ("Turn on the hallway light", "en", {**ARGS, "at": "18:30", "delay": "5 minutes"}),
     "no sure action": ("The hallway light, please", "en", {"entity_id": "light.hallway"}),
 }
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
 
 
 @pytest.fixture

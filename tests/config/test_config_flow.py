@@ -16,14 +16,11 @@ from tests.helpers.flow_steps import call_what_is_offered, choose, go_on, option
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import Reply, empty, hang, html, status, text
 
+pytestmark = pytest.mark.usefixtures("house")
+
 MODELS = on_path("/models")
 CHAT = on_path("/chat/completions")
 KEY = "sk-test-1234567890"
-
-
-@pytest.fixture(autouse=True)
-def _house(house: HomeAssistant) -> None:
-    """Set up what the integration depends on."""
 
 
 @pytest.fixture(autouse=True)

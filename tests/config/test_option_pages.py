@@ -23,14 +23,11 @@ from tests.helpers.options_pages import (
 )
 from tests.servers.model_server import ModelServer
 
+pytestmark = pytest.mark.usefixtures("house")
+
 MOST_FIELDS = 8
 """Visible at once on a page."""
 MOST_IN_ALL = 32
-
-
-@pytest.fixture(autouse=True)
-def _house(house: HomeAssistant) -> None:
-    """Set up what the integration depends on."""
 
 
 async def test_a_saved_page_takes_effect_at_once(hass: HomeAssistant, model_server: ModelServer) -> None:

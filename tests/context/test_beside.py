@@ -14,17 +14,12 @@ from homeassistant.util.yaml import load_yaml
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.checks import every
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
 HEADING = "States, others by ha_query"
 CASES = Path(__file__).parent / "beside.yaml"
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """The automations of the house wait for a time of day."""
-    return True
 
 
 @pytest.fixture

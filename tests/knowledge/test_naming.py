@@ -9,17 +9,12 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.homes import build_home
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 
 KINDS = {"light": "lights", "cover": "blinds", "climate": "heating", "switch": "socket"}
 BESIDE = 0.5
 """Titles in an answer, on average, that are of other things than the question's."""
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Automations wait for their time."""
-    return True
 
 
 @pytest.fixture

@@ -17,8 +17,11 @@ from tests.helpers.causes import HALL, MOTION, VISITOR, CauseHouse, async_cause_
 from tests.helpers.checks import every
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.injection import payloads
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
+
+pytestmark = pytest.mark.usefixtures("recorder_db_url")  # before Home Assistant is there
 
 __all__ = ["names_lead_home"]
 
@@ -27,17 +30,6 @@ DONE = text("Done.")
 NOON = datetime(2026, 1, 14, 12, 0, tzinfo=UTC)
 """13:00 in Berlin."""
 NOBODY = "not through Home Assistant: by hand at the device, in its own app, or by itself"
-
-
-@pytest.fixture(autouse=True)
-def _database_first(recorder_db_url: str) -> None:
-    """Prepare the database first: it has to be there before Home Assistant is."""
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
 
 
 @pytest.fixture

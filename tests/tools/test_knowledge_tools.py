@@ -20,16 +20,11 @@ from tests.helpers.agent import Agent, async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.homes import build_home
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 BEDROOM = {"Wake up", "Reading in bed"}
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Automations wait for their time."""
-    return True
 
 
 @pytest.fixture

@@ -10,16 +10,11 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.turns import control_result, tool_results
 from tests.helpers.undo import undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-
-
-@pytest.fixture(autouse=True)
-def expected_lingering_timers() -> bool:
-    """The demo house has automations that wait for a time of day."""
-    return True
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from tests.helpers.agent import Agent, async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.everyday_house import async_add_satellite, call
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.media_house import BROWSING, async_add_player, item
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -42,12 +43,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 def offered(agent: Agent) -> bool:
     """Return whether the last request offered the tool."""
     return any(tool["function"]["name"] == "play_media" for tool in agent.server.chats[-1].json["tools"])
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations and sessions stay."""
-    return True
 
 
 async def test_play_jazz_in_the_kitchen(hass: HomeAssistant, agent: Agent) -> None:
