@@ -22,12 +22,7 @@ from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.custom_tools import async_reload, async_write, reported
-from tests.helpers.repair_dialogs import (
-    Dialogs,
-    dialog,  # noqa: F401 - fixtures
-    issues,
-    only,
-)
+from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only  # noqa: F401 - fixtures
 from tests.helpers.suggested import COFFEE, Home, async_home, habit
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status

@@ -21,7 +21,7 @@ from custom_components.home_agent.tools.calls.schema import MAX_CHARS, MAX_VALUE
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, speech
 from tests.helpers.growth import too_slow
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -69,12 +69,6 @@ async def async_execute(hass: HomeAssistant, tool: str, args: dict[str, Any]) ->
     )
     assert found is not None
     return found
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent with every tool of the household."""
-    return await async_agent(hass, model_server)
 
 
 @pytest.mark.parametrize("case", HUGE)

@@ -15,11 +15,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import async_agent
 from tests.helpers.cloud import names_lead_home, outside
-from tests.helpers.extraction_notes import (
-    VEGETARIAN,
-    Notes,
-    notes,  # noqa: F401 - fixtures
-)
+from tests.helpers.extraction_notes import VEGETARIAN, Notes, notes  # noqa: F401 - fixtures
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
 

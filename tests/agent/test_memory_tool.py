@@ -7,13 +7,7 @@ import pytest
 from custom_components.home_agent.memory.records import Origin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.remembering import (
-    FACT,
-    agent,  # noqa: F401 - fixtures
-    call,
-    told,
-    user,
-)
+from tests.helpers.remembering import FACT, call, told, user
 from tests.helpers.turns import tool_results
 from tests.servers.replies import text, tool_calls
 

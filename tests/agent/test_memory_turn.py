@@ -7,15 +7,7 @@ import pytest
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
-from tests.helpers.remembering import (
-    FACT,
-    agent,  # noqa: F401 - fixtures
-    call,
-    remember,
-    remember_much,
-    told,
-    user,
-)
+from tests.helpers.remembering import FACT, call, remember, remember_much, told, user
 from tests.servers.model_server import ModelServer
 
 

@@ -2,21 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from custom_components.home_agent.memory.records import Sensitivity
 from homeassistant.core import Context, HomeAssistant
-from tests.helpers.agent import Agent, async_agent
+from tests.helpers.agent import Agent
 from tests.helpers.remembering import call, remember_much, told, user
 from tests.helpers.turns import tool_results
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """An agent with default options."""
-    return await async_agent(hass, model_server)
 
 
 async def note(

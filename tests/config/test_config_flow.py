@@ -12,7 +12,7 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
-from tests.helpers.flow_steps import call_what_is_offered, choose, go_on, options_of, shown
+from tests.helpers.flow_steps import call_what_is_offered, calls_tools, choose, go_on, options_of, shown  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import Reply, empty, hang, html, status, text
 
@@ -21,12 +21,6 @@ pytestmark = pytest.mark.usefixtures("house")
 MODELS = on_path("/models")
 CHAT = on_path("/chat/completions")
 KEY = "sk-test-1234567890"
-
-
-@pytest.fixture(autouse=True)
-def _calls_tools(model_server: ModelServer) -> None:
-    """By default the model does what the probe asks: it calls the tool it is given."""
-    model_server.default = call_what_is_offered
 
 
 async def start(hass: HomeAssistant, typed: dict[str, Any] | None = None) -> ConfigFlowResult:

@@ -12,15 +12,7 @@ from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, section
 from tests.helpers.agent import async_agent
-from tests.helpers.options_pages import (
-    entry,  # noqa: F401 - fixtures
-    fields,
-    is_saved,
-    page,
-    save,
-    shown,
-    submit,
-)
+from tests.helpers.options_pages import entry, fields, is_saved, page, save, shown, submit  # noqa: F401 - fixtures
 from tests.servers.model_server import ModelServer
 
 pytestmark = pytest.mark.usefixtures("house")

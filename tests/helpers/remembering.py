@@ -3,27 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.memory.memories import make_memory
 from custom_components.home_agent.memory.records import Provenance
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_agent
+from tests.helpers.agent import Agent
 from tests.helpers.turns import tool_results
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 FACT = "Anna drinks her tea with honey"
 MUCH = [f"Kwartzo{number} vluchtmo frimbel{number} oszlop drunk{number}al" for number in range(40)]
 """Too much to stand in every request, and no word of it is in a sentence."""
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """An agent with default options."""
-    return await async_agent(hass, model_server)
 
 
 def user(hass: HomeAssistant, name: str) -> Context:

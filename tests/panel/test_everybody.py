@@ -31,14 +31,6 @@ type Opening = Callable[[MockUser], Awaitable[Panel]]
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """A house with lights and locks."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
-@pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> Agent:
     """An agent that asks the model each time and learns nothing by itself."""
     assert await async_setup_component(hass, "websocket_api", {})

@@ -1,7 +1,5 @@
 """Conversations of a household are as good as their files say, no worse and no better."""
 
-from pathlib import Path
-
 import pytest
 
 from homeassistant.components.recorder import Recorder
@@ -12,13 +10,6 @@ from tests.helpers.scenarios import Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
 
 RUNS = load_runs()
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every conversation files of its own, for lists."""
-    (tmp_path / ".storage").mkdir()
-    return str(tmp_path)
 
 
 async def _async_hold(hass: HomeAssistant, server: ModelServer, run: Run) -> None:

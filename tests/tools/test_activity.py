@@ -27,12 +27,6 @@ from tests.servers.replies import text, tool_calls
 LIST = ("activity", {"action": "list"})
 
 
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent."""
-    return await async_agent(hass, model_server)
-
-
 async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
     """On becomes off again, a dimmed light as bright as before; the undo is in the ledger like any call."""
     first = await act(agent, control("turn_on"))

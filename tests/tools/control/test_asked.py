@@ -21,14 +21,6 @@ A_WHILE = "for a while only"
 CONDITION = "depends on a condition"
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 async def results(agent: Agent, sentence: str, *calls: dict[str, Any], language: str = "en") -> list[str]:
     """Let a model make calls, one in each answer, and return what it reads of each."""
     server = agent.server

@@ -12,12 +12,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_use, reported
-from tests.helpers.mcp_kitchens import (
-    TOKEN,
-    events,
-    kitchens,  # noqa: F401 - fixtures
-    rpc,
-)
+from tests.helpers.mcp_kitchens import TOKEN, events, kitchens, rpc  # noqa: F401 - fixtures
 from tests.helpers.turns import tool_results
 from tests.servers.loopback import Captured
 from tests.servers.mcp_server import INJECTION, McpServer

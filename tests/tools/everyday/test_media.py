@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.knowledge.speaker import Speaker
@@ -15,7 +14,7 @@ from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.media_player import MediaClass
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.checks import every
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.everyday_house import async_add_satellite, call
@@ -32,12 +31,6 @@ JAZZ = [
     item("All that jazz", MediaClass.TRACK),
     item("Jazz club", MediaClass.DIRECTORY, plays=False),
 ]
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in a furnished house."""
-    return await async_agent(hass, model_server)
 
 
 def offered(agent: Agent) -> bool:
