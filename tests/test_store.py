@@ -20,8 +20,6 @@ from tests.helpers.examples import many
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 
 GOOD = {"turns": [{"at": NOW.isoformat(), "messages": turn(1)}], "start": 0}
-
-
 UNREADABLE = (
     *("[]", '"text"', "5", "null", '{"no": "version"}', '{"version": "one", "data": {}}'),
     *('{"version": 1, "minor_version": 2}', file_text([1]), file_text("text"), file_text({"entries": []})),

@@ -100,7 +100,7 @@ async def test_the_refusal_names_the_slot_and_its_limit(hass: HomeAssistant, age
 
 
 async def test_the_model_sends_a_call_that_is_too_large(
-    hass: HomeAssistant, agent: Agent, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+    agent: Agent, model_server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The turn continues; text that was too large is neither sent back nor stored."""
     model_server.script(
@@ -175,9 +175,7 @@ def test_what_a_sentence_and_an_answer_pass_is_linear(reader: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["turn on the lamp ", "code:", "1", "in ", "(", "\u0301", "😀"])
-async def test_a_sentence_that_is_too_long(
-    hass: HomeAssistant, agent: Agent, model_server: ModelServer, piece: str
-) -> None:
+async def test_a_sentence_that_is_too_long(agent: Agent, model_server: ModelServer, piece: str) -> None:
     """The person hears why, no model is asked, and the next sentence is answered."""
     sentence = (piece * LONG)[:LONG]
     answer = speech(await agent.say(sentence, conversation_id="long"))

@@ -94,7 +94,7 @@ async def test_what_one_person_said_another_never_sees(hass: HomeAssistant, agen
     assert "honey" in await told(agent, "tea", anna)
 
 
-async def test_forget_that(hass: HomeAssistant, agent: Agent) -> None:
+async def test_forget_that(agent: Agent) -> None:
     """By words that say which; what is not clear is asked."""
     await remember(agent, "The spare key is with Mrs Miller")
     await remember(agent, "The spare key is in the shed since May")

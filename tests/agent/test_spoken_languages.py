@@ -19,8 +19,6 @@ pytestmark = pytest.mark.freeze_time(NOW)
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 LIGHT = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
 TIMER = ("timer", {"action": "set", "when": "10 minutes", "name": "Pasta"})
-
-
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "heard.tsv"
 with FIXTURE.open(encoding="utf-8") as lines:
     HEARD = {row["language"]: row for row in csv.DictReader(lines, delimiter="\t")}

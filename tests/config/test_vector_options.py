@@ -19,8 +19,6 @@ from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
-
-
 pytestmark = pytest.mark.usefixtures("house", "all_fields_sent")
 
 

@@ -5,8 +5,6 @@ from tests.servers.model_server import embedding
 from tests.servers.replies import Reply, status
 
 MEANINGS = {"thrilling": "lamp", "novel": "reading"}
-
-
 """What stands for what in the vectors of the scripted server, and in no word of the house."""
 
 

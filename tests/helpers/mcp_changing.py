@@ -8,8 +8,6 @@ from tests.servers.replies import Reply
 from tests.servers.rest_server import RestServer
 
 READING = {"readOnlyHint": True}
-
-
 NO_ARGUMENTS = {"type": "object", "properties": {}}
 
 

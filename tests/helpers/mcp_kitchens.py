@@ -11,8 +11,6 @@ from tests.servers.replies import Reply
 from tests.servers.rest_server import data
 
 TOKEN = "mcp-token-0815"
-
-
 ARGUMENTS = {"events": (), "json": ("--json",), "token": ("--token", TOKEN)}
 
 

@@ -5,6 +5,4 @@ from custom_components.home_agent.tools.ha_query import QueryTool
 from homeassistant.helpers import llm
 
 TOOLS: dict[str, llm.Tool] = {"ha_control": ControlTool(), "ha_query": QueryTool()}
-
-
 LIGHT = "light.kitchen_ceiling"

@@ -35,8 +35,6 @@ ASSIST = OtherTool(
         }
     )
 )
-
-
 PLAYER = OtherTool(
     {
         "type": "object",

@@ -49,8 +49,6 @@ SERVICES: dict[tuple[str, str], str] = {
     ("switch", "turn_off"): "off",
 }
 """What each service leaves behind."""
-
-
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 RAN = [("lock.unlock", ("lock.front_door",))]
 """What the model calls, and what has moved after a yes."""

@@ -8,8 +8,6 @@ from tests.helpers.agent import Agent
 from tests.servers.replies import text, tool_calls
 
 LIGHT = "light.kitchen_ceiling"
-
-
 ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
 
 

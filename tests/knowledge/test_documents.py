@@ -111,8 +111,6 @@ TRIGGERS: list[tuple[Any, str]] = [
         "{trigger: time, at: {entity_id: Kitchen Temperature, offset: -01:00:00}}",
     ),
 ]
-
-
 CONDITIONS: list[tuple[Any, str]] = [
     (
         {"condition": "state", "entity_id": [KITCHEN, LAMP], "match": "any", "state": "on"},
@@ -132,8 +130,6 @@ CONDITIONS: list[tuple[Any, str]] = [
         "{or: [{condition: sun, after: sunset}, {condition: state, entity_id: Reading Lamp, state: on}]}",
     ),
 ]
-
-
 LAMP_OFF = {"action": "light.turn_off", "target": {"entity_id": LAMP}}
 IS_DARK = {"condition": "sun", "after": "sunset"}
 ACTIONS: list[tuple[Any, str]] = [

@@ -101,7 +101,7 @@ async def test_nobody_reaches_what_others_have(
 
 
 async def test_memories_of_the_household_are_not_anybodys_own(
-    hass: HomeAssistant, agent: Agent, opened: Opening, anna: MockUser
+    hass: HomeAssistant, opened: Opening, anna: MockUser
 ) -> None:
     added = await hass.services.async_call(
         DOMAIN, "add_memory", {"content": "The bins go out on Tuesday"}, blocking=True, return_response=True

@@ -196,8 +196,6 @@ FIELDS: dict[str, dict[str, Any]] = {
     "reject": {"action_id": "x"},
     "suggestion/answer": {"suggestion_id": "x", "answer": "accept"},
 }  # fmt: skip
-
-
 WHOLE = {"mine/memory/add": {"content": "x", "private": False}}
 """Fields of commands that work without anything being there."""
 

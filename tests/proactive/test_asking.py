@@ -94,7 +94,7 @@ async def test_a_child_is_not_asked_what_it_may_not_do(
     ("system", "shown"), [("Android", "Is it &lt;cold&gt; &amp; wet?"), ("iOS", "Is it <cold> & wet?")]
 )
 async def test_a_phone_shows_the_question_as_it_is(
-    hass: HomeAssistant, agent: Agent, secure: SecureHouse, phones: Phones, system: str, shown: str
+    hass: HomeAssistant, agent: Agent, phones: Phones, system: str, shown: str
 ) -> None:
     """The app renders HTML on Android."""
     for entry in hass.config_entries.async_entries("mobile_app"):
@@ -142,9 +142,7 @@ async def test_the_automation_is_stopped(
     assert secure.calls == []
 
 
-async def test_answers_to_choose_from_on_the_phone(
-    hass: HomeAssistant, agent: Agent, secure: SecureHouse, phones: Phones
-) -> None:
+async def test_answers_to_choose_from_on_the_phone(hass: HomeAssistant, agent: Agent, phones: Phones) -> None:
     task = asking(hass, question="What shall we eat?", answers=["Pizza", "Pasta"], person="person.anna")
     push = await phones.async_pushed("anna")
     assert list(buttons(push)) == ["Pizza", "Pasta"]

@@ -65,7 +65,6 @@ def rule(decision: str, **fields: Any) -> dict[str, Any]:
     ],
 )
 async def test_what_a_rule_does(
-    hass: HomeAssistant,
     secure: SecureHouse,
     model_server: ModelServer,
     *,
@@ -84,9 +83,7 @@ async def test_what_a_rule_does(
     assert speech(result)
 
 
-async def test_the_strictest_rule_applies(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_the_strictest_rule_applies(secure: SecureHouse, model_server: ModelServer) -> None:
     choices = [rule(ALWAYS, actions=["lock"]), rule(NEVER, entities=["lock.front_door"]), rule("of later")]
     agent = await secure.async_agent(model_server, {"policy_choices": [*choices, "x"]})
     for action in ("unlock", "open"):
@@ -99,9 +96,7 @@ async def test_the_strictest_rule_applies(
     assert secure.moved() == RAN
 
 
-async def test_an_action_of_a_later_release(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_an_action_of_a_later_release(secure: SecureHouse, model_server: ModelServer) -> None:
     """A rule that limits is read strictly, one that allows is left out."""
     choices = [
         rule(NEVER, actions=["of_later"], entities=["switch.oven"]),

@@ -259,7 +259,7 @@ async def test_two_profiles_of_one_name(secure: SecureHouse, model_server: Model
 
 
 async def test_an_allowing_rule_needs_to_know_who_speaks(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
+    secure: SecureHouse, model_server: ModelServer
 ) -> None:
     """The owner of a satellite is not known to be the one who speaks to it."""
     choice = rule(ALWAYS, entities=["siren.roof"], whom=["person.anna"])

@@ -26,8 +26,6 @@ def control(action: str, entity_id: Any, **parameters: Any) -> tuple[str, dict[s
 
 CASES = cases("en")
 UNLOCK = control("unlock", "lock.front_door")
-
-
 PERFECT: dict[str, list[Reply]] = {
     "switch on": [tool_calls([control("turn_on", "light.kitchen")])],
     "switch off, in German": [tool_calls([control("turn_off", "light.bedroom")])],

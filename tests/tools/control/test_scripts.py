@@ -166,7 +166,7 @@ async def test_they_follow_the_home(hass: HomeAssistant, house: House) -> None:
     assert house.secure.moved() == []
 
 
-async def test_off_by_the_option(hass: HomeAssistant, house: House) -> None:
+async def test_off_by_the_option(house: House) -> None:
     """Where scripts may not run, none of them is a tool; one tool can be disabled alone."""
     await house.agent.set_options(tools_disabled=["script__bus"])
     assert "script__bus" not in await house.offered()
@@ -279,7 +279,7 @@ async def test_it_is_judged_by_what_it_does(house: House) -> None:
     assert [service for service, _ in house.secure.moved()] == ["lock.unlock"]
 
 
-async def test_the_whole_answer_without_the_model(hass: HomeAssistant, house: House) -> None:
+async def test_the_whole_answer_without_the_model(house: House) -> None:
     """A plain command is confirmed by its name."""
     await house.agent.set_options(quick_confirmations=True)
     assert await house.say("Announce dinner", "script__announce", message="Dinner") == {}

@@ -154,7 +154,7 @@ async def test_who_stops_waiting_says_so(hass: HomeAssistant, own: OwnTools, one
 
 
 async def test_what_comes_back_marks_the_turn(
-    hass: HomeAssistant, own: OwnTools, one_kitchen: McpServer, model_server: ModelServer
+    own: OwnTools, one_kitchen: McpServer, model_server: ModelServer
 ) -> None:
     """Instructions in it are removed."""
     auth = {"type": "bearer", "token": TOKEN}

@@ -24,8 +24,6 @@ from tests.helpers.turns import tool_results
 from tests.servers.replies import text, tool_calls
 
 pytestmark = pytest.mark.freeze_time(NOW)
-
-
 EVERYDAY = {"todo_list", "calendar", "weather", "notify_person", "look_at_camera"}
 
 
