@@ -1,12 +1,10 @@
 """Repair issues that are mended on a click, through the requests that Home Assistant's dialog sends."""
 
-from collections.abc import AsyncIterator
 from http import HTTPStatus
 import json
 from pathlib import Path
 from typing import Any
 
-from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 import yaml
@@ -23,7 +21,7 @@ from tests.helpers.agent import async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.custom_tools import async_reload, async_write, reported
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only  # noqa: F401 - fixtures
-from tests.helpers.suggested import COFFEE, Home, async_home, habit
+from tests.helpers.suggested import COFFEE, Home, habit, home  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status
 
@@ -34,19 +32,6 @@ WRONG_TOOL = """
   parameters: {type: object, properties: {}}
   handler: {type: template, tempate: Hello}
 """
-
-
-@pytest.fixture
-async def home(
-    hass: HomeAssistant,
-    house: HomeAssistant,
-    freezer: FrozenDateTimeFactory,
-    hass_admin_user: MockUser,
-    tmp_path: Path,
-) -> AsyncIterator[Home]:
-    """Return a house that takes automations."""
-    async with async_home(hass, freezer, hass_admin_user, tmp_path) as found:
-        yield found
 
 
 class TestSuggestions:

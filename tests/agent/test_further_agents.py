@@ -11,8 +11,9 @@ from homeassistant.helpers import device_registry as dr, entity_registry as er, 
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.further import KITCHEN, Further, async_add_further
+from tests.helpers.turns import call
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
 LAMP = "light.bed_light"
 
@@ -26,17 +27,6 @@ async def two(
     await hass.services.async_call("light", "turn_off", {"entity_id": LAMP}, blocking=True)
     await hass.async_block_till_done()
     return household, guests
-
-
-async def call(
-    agent: Agent, name: str, args: dict[str, Any], sentence: str = "Do it please"
-) -> dict[str, Any]:
-    """Have the model make a call; return the result that it reads."""
-    agent.server.clear()
-    agent.server.script([tool_calls([(name, args)]), text("Well.")])
-    await agent.say(sentence)
-    results = [one for one in agent.server.chats[1].json["messages"] if one["role"] == "tool"]
-    return json.loads(results[-1]["content"])
 
 
 def events_of(hass: HomeAssistant, name: str) -> list[dict[str, Any]]:

@@ -1,9 +1,7 @@
 """Connecting a server, choosing a model, a new key, a new connection: what the server was sent."""
 
-import socket
 from typing import Any
 
-from aiohttp.resolver import AsyncResolver
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
@@ -12,6 +10,7 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
+from tests.helpers.cloud import names_lead_home, outside  # noqa: F401 - a fixture
 from tests.helpers.flow_steps import call_what_is_offered, calls_tools, choose, go_on, options_of, shown  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import Reply, empty, hang, html, status, text
@@ -50,23 +49,9 @@ def existing(hass: HomeAssistant, server: ModelServer, **data: Any) -> MockConfi
 
 
 @pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch, model_server: ModelServer) -> str:
+def cloud(names_lead_home: None, model_server: ModelServer) -> str:
     """Return an address outside the house whose name leads to the model server."""
-
-    async def resolve(_self: object, host: str, port: int = 0, family: int = socket.AF_INET) -> list[Any]:
-        return [
-            {
-                "hostname": host,
-                "host": "127.0.0.1",
-                "port": port,
-                "family": socket.AF_INET,
-                "proto": 0,
-                "flags": socket.AI_NUMERICHOST,
-            }
-        ]
-
-    monkeypatch.setattr(AsyncResolver, "resolve", resolve)
-    return f"http://models.example.com:{model_server.port}/v1"
+    return outside(model_server)
 
 
 # Connecting

@@ -1,12 +1,12 @@
 """Habits as the learner finds them, suggestions that come from them, and a house that takes automations."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
+import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed, async_mock_service
 
 from custom_components.home_agent.const import DOMAIN
@@ -121,18 +121,22 @@ class Home:
         return [note["message"] for note in self.hass.data.get("persistent_notification", {}).values()]
 
 
-@asynccontextmanager
-async def async_home(
-    hass: HomeAssistant, clock: FrozenDateTimeFactory, admin: MockUser, folder: Path
+@pytest.fixture
+async def home(
+    hass: HomeAssistant,
+    house: HomeAssistant,
+    freezer: FrozenDateTimeFactory,
+    hass_admin_user: MockUser,
+    tmp_path: Path,
 ) -> AsyncIterator[Home]:
-    """Run a house with automations as Home Assistant is shipped; its configuration is in the folder."""
+    """Return a house with automations as Home Assistant is shipped."""
     await hass.config.async_set_time_zone("UTC")
-    clock.move_to(MONDAY)
-    hass.config.config_dir = str(folder)
+    freezer.move_to(MONDAY)
+    hass.config.config_dir = str(tmp_path)
     await hass.async_add_executor_job(
-        (folder / "configuration.yaml").write_text, "automation: !include automations.yaml\n"
+        (tmp_path / "configuration.yaml").write_text, "automation: !include automations.yaml\n"
     )
-    found = Home(hass, clock, admin)
+    found = Home(hass, freezer, hass_admin_user)
     await found.write("[]\n")
     assert await async_setup_component(hass, "conversation", {})
     assert await async_setup_component(hass, "automation", {})

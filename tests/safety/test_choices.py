@@ -18,15 +18,13 @@ NEVER, ASK, ALWAYS = "never", "ask", "always"
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
+async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
     """Return a house with locks, a garage and a kitchen with a lamp that has a label."""
-    found = SecureHouse(hass)
-    await found.async_build()
     kitchen = ar.async_get(hass).async_get_or_create("Kitchen")
     label = lr.async_get(hass).async_create("Kids")
     registry = er.async_get(hass)
     registry.async_update_entity("light.hall", area_id=kitchen.id, labels={label.label_id})
-    return found
+    return secure
 
 
 def rule(decision: str, **fields: Any) -> dict[str, Any]:

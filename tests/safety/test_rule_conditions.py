@@ -44,10 +44,8 @@ SPEAKERS = ("anna", "ben", "admin", "satellite", "tablet")
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
+async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
     """Return a house in Berlin whose hall lamp is in the nursery upstairs and has a label."""
-    found = SecureHouse(hass)
-    await found.async_build()
     await hass.config.async_set_time_zone("Europe/Berlin")
     floor = fr.async_get(hass).async_create("Upstairs")
     nursery = ar.async_get(hass).async_create("Nursery", floor_id=floor.floor_id)
@@ -56,9 +54,9 @@ async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
         "light.hall", area_id=nursery.id, labels={label.label_id}, aliases=["Night Lamp"]
     )
     MockUser(id=ADMIN, is_owner=True).add_to_hass(hass)
-    for name, user in (("anna", found.anna), ("ben", found.ben)):
+    for name, user in (("anna", secure.anna), ("ben", secure.ben)):
         is_home(hass, name, state="home", user_id=user.id)
-    return found
+    return secure
 
 
 def is_home(hass: HomeAssistant, name: str, *, state: str, user_id: str | None = None) -> None:

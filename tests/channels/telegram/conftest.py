@@ -15,13 +15,11 @@ from tests.servers.telegram_server import TelegramServer
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    house = SecureHouse(hass)
-    await house.async_build()
-    for user in (house.anna, house.ben):
+async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
+    for user in (secure.anna, secure.ben):
         attributes = {"user_id": user.id, "id": user.name.lower(), "friendly_name": user.name}
         hass.states.async_set(f"person.{user.name.lower()}", "home", attributes)
-    return house
+    return secure
 
 
 @pytest.fixture
