@@ -13,8 +13,10 @@ from homeassistant.auth.models import Group
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.files import files_with
-from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
+from tests.helpers.real_files import (
+    files_with,
+    hass_storage,  # noqa: F401 - a fixture
+)
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 

@@ -24,9 +24,11 @@ from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.checks import every
-from tests.helpers.files import files_with
 from tests.helpers.indexed import async_indexed, embedding_options
-from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
+from tests.helpers.real_files import (
+    files_with,
+    hass_storage,  # noqa: F401 - a fixture
+)
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 

@@ -8,8 +8,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.telegram_chats import Telegram, telegram_bot
-from tests.helpers.telegram_settings import OPTIONS
+from tests.helpers.telegram_chats import OPTIONS, Telegram, telegram_bot
 from tests.servers.model_server import ModelServer
 from tests.servers.telegram_server import TelegramServer
 

@@ -11,8 +11,7 @@ from custom_components.home_agent.agent.pictures import MAX_BYTES
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import UNLOCK, SecureHouse
-from tests.helpers.telegram_chats import ANNA, Telegram
-from tests.helpers.telegram_settings import OPTIONS
+from tests.helpers.telegram_chats import ANNA, OPTIONS, Telegram
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
 

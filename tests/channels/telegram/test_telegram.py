@@ -13,8 +13,7 @@ from homeassistant.core import Context, EventOrigin, HomeAssistant
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.options_pages import page, save as save_page, selector_of
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse
-from tests.helpers.telegram_chats import ANNA, BEN, GROUP, STRANGER, Telegram
-from tests.helpers.telegram_settings import OPTIONS
+from tests.helpers.telegram_chats import ANNA, BEN, GROUP, OPTIONS, STRANGER, Telegram
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 

@@ -8,7 +8,7 @@ from custom_components.home_agent.agent.llm import filter_for, written_calls
 from custom_components.home_agent.safety.redaction import UNPARSED
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent, speech
-from tests.helpers.native_tools import LIGHT, TOOLS
+from tests.helpers.schemas import LIGHT, TOOLS
 from tests.helpers.turns import ON, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
