@@ -18,10 +18,9 @@ from custom_components.home_agent.self_test.kept import SelfTestResult
 from custom_components.home_agent.store import EntryStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.stored_values import AT, BOOK, MEMORY, PLANNED, PROFILE, SEEN, USAGE
-from tests.servers.model_server import ModelServer
 
 JOURNAL = {"ledger": [], "audit": [{"at": AT, "kind": "search", "query": "weather"}]}
 TESTED = {"report": {"verdict": "good", "advice": "", "model": "test-model", "cases": []}}
@@ -140,9 +139,8 @@ async def test_an_agent_that_is_removed_leaves_the_copies_too(hass: HomeAssistan
     assert not is_reported(hass, name)
 
 
-async def test_the_last_agent_takes_every_copy(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_last_agent_takes_every_copy(hass: HomeAssistant, agent: Agent) -> None:
     """Nothing of an agent is left in the storage folder when it is removed."""
-    agent = await async_agent(hass, model_server)
     for name in (*STORES, "history", "conversation_sessions", "confirmations"):
         path_of(hass, name).with_name(f"home_agent.{name}.corrupt-2026").write_text("secret")
     folder = path_of(hass, "memories").parent

@@ -17,7 +17,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import issue_registry as ir
-from tests.helpers.agent import async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.custom_tools import async_reload, async_write, reported
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only  # noqa: F401 - fixtures
@@ -279,10 +279,9 @@ class TestFiles:
 
 
 async def test_a_tool_that_is_wrong(
-    hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs, tmp_path: Path
+    hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs, tmp_path: Path, agent: Agent
 ) -> None:
     """The click reads the tools again; what is still wrong is told, and so is a file that is no YAML."""
-    agent = await async_agent(hass, model_server)
     await async_write(hass, tmp_path, WRONG_TOOL)
     await async_reload(hass)
     assert "tempate" in reported(hass)["greet"]

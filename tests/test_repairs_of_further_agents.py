@@ -10,7 +10,7 @@ from homeassistant.components.assist_pipeline.pipeline import KEY_ASSIST_PIPELIN
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.further import KITCHEN, async_add_further
 from tests.helpers.repair_dialogs import Dialogs, dialog  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
@@ -67,11 +67,8 @@ async def test_a_template_that_fails(hass: HomeAssistant, model_server: ModelSer
 @pytest.mark.parametrize(
     "listed", [{"areas": ["kitchen", "bedroom"]}, {"areas": ["kitchen"], "excluded": {"areas": ["bedroom"]}}]
 )
-async def test_a_list_names_what_is_gone(
-    hass: HomeAssistant, model_server: ModelServer, listed: dict[str, Any]
-) -> None:
+async def test_a_list_names_what_is_gone(hass: HomeAssistant, agent: Agent, listed: dict[str, Any]) -> None:
     """It is reported for the agent whose list it is."""
-    agent = await async_agent(hass, model_server)
     guests = await async_add_further(hass, agent, visible_entities=listed)
     assert issue(hass, "rules_unmatched", guests.agent_id) is None
     ar.async_get(hass).async_delete("bedroom")
@@ -83,10 +80,9 @@ async def test_a_list_names_what_is_gone(
 
 
 async def test_panel(
-    hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator
+    hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator, agent: Agent
 ) -> None:
     """The panel lists all agents, and shows what each of them sees and did."""
-    agent = await async_agent(hass, model_server)
     guests = await async_add_further(hass, agent, **KITCHEN)
     model_server.script([text("Hello.")])
     await guests.say("Hello there")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import Agent, async_agent
+from tests.helpers.agent import Agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.remembering import FACT, call, remember, remember_much, told, user
 from tests.servers.model_server import ModelServer
@@ -129,10 +129,9 @@ async def test_codes_are_kept_only_if_asked_for(
 
 
 async def test_nothing_is_remembered_where_the_options_say_so(
-    hass: HomeAssistant, model_server: ModelServer
+    model_server: ModelServer, agent: Agent
 ) -> None:
     """No tool, no line beside the sentence."""
-    agent = await async_agent(hass, model_server)
     await remember(agent, FACT)
     await agent.set_options(memory_enabled=False)
     assert "honey" not in await told(agent, "tea")

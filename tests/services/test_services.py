@@ -235,9 +235,8 @@ class TestClearConversation:
         with pytest.raises(Unauthorized):
             await call(hass, "clear_conversation", context, person="person.leo")
 
-    async def test_an_automation_ends_all(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+    async def test_an_automation_ends_all(self, hass: HomeAssistant, agent: Agent) -> None:
         """Also the session of a user who no longer exists."""
-        agent = await async_agent(hass, model_server)
         context = user(hass)
         await agent.say("Hello", context=context)
         somebody = await hass.auth.async_get_user(str(context.user_id))
@@ -368,10 +367,9 @@ class TestWhichAgent:
 
 
 async def test_sentences_at_once_keep_their_entities_apart(
-    hass: HomeAssistant, model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
     """Turns that overlap each have their own entities of interest."""
-    await async_agent(hass, model_server)
     await asyncio.gather(
         call(hass, "process", text="one", context_entities=["light.kitchen_ceiling"]),
         call(hass, "process", text="two", context_entities=["light.bed_light"]),

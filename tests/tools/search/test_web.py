@@ -86,8 +86,7 @@ async def test_results_reach_the_model(
     assert "\\n" not in answer
 
 
-async def test_not_offered_without_a_service(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_not_offered_without_a_service(agent: Agent) -> None:
     await agent.say("Hello")
     assert "search_web" not in tools_of(agent)
     await agent.set_options(web_search_provider="tavily")
@@ -298,9 +297,8 @@ async def test_users_see_their_own_searches(
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_service_is_tried_when_saved(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, provider: str
+    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, agent: Agent, provider: str
 ) -> None:
-    agent = await async_agent(hass, model_server)
     chosen = options(provider, search_server)
     assert is_saved(await save(hass, agent.entry, "web", chosen))
     assert {key: agent.entry.options[key] for key in chosen} == chosen
@@ -312,9 +310,8 @@ async def test_a_service_is_tried_when_saved(
 
 
 async def test_what_is_wrong_is_said(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
+    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, agent: Agent
 ) -> None:
-    agent = await async_agent(hass, model_server)
 
     def typed(provider: str, **more: str) -> dict[str, Any]:
         return {
