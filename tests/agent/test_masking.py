@@ -17,8 +17,8 @@ from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import speech
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.agent import Agent, speech
+from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -213,10 +213,9 @@ async def test_a_code_in_any_form(
 
 @pytest.mark.parametrize("shape", ["object", "JSON in a text", "positions", "an intent"])
 async def test_a_code_in_the_answer_of_the_service(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, shape: str
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, shape: str
 ) -> None:
     """`process` says what was called, without the code."""
-    agent = await secure.async_agent(model_server)
     async_expose_entity(hass, "conversation", "lock.cellar", True)
     model_server.script([tool_calls([SHAPES[shape]]), text("Well.")])
     answer = await hass.services.async_call(

@@ -15,7 +15,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, ll
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
 from tests.helpers.policies import SERVICES
-from tests.helpers.secure_house import ENTITIES, SecureHouse, ask, pending_ids
+from tests.helpers.secure_house import ENTITIES, SecureHouse, agent, ask, pending_ids  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 
@@ -143,9 +143,8 @@ async def by_call(agent: Agent, secure: SecureHouse, row: tuple[Any, ...], path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
-async def test_matrix(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, path: str) -> None:
+async def test_matrix(hass: HomeAssistant, secure: SecureHouse, agent: Agent, path: str) -> None:
     """A restricted service runs only after an approval of exactly that, by the same person, in time, once."""
-    agent = await secure.async_agent(model_server)
     rows = list(itertools.product(SERVICES, ORIGINS, ANSWERS))
     assert len(rows) * len(PATHS) >= 300
     wrong = []
@@ -168,9 +167,8 @@ async def test_matrix(hass: HomeAssistant, model_server: ModelServer, secure: Se
     assert not wrong
 
 
-async def test_the_question(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_the_question(model_server: ModelServer, secure: SecureHouse, agent: Agent) -> None:
     """It names action and target in the speaker's language, opens the microphone, and is not the model's."""
-    agent = await secure.async_agent(model_server)
     for language, expected in (
         ("en", "Should I unlock the Front Door?"),
         ("de", "Soll ich Front Door aufschließen?"),
@@ -277,10 +275,9 @@ async def test_a_group_with_a_garage_asks(
 
 
 async def test_an_area_asks_for_what_is_restricted(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent
 ) -> None:
     """A room with a siren in it: the light goes on, the siren is asked about by name."""
-    agent = await secure.async_agent(model_server)
     hall = ("ha_control", {"action": "turn_on", "area": "Hall"})
     result = await ask(agent, hall, said="Everything in the hall on")
     assert "siren.turn_on" not in dict(secure.moved())

@@ -5,7 +5,7 @@ from typing import Any
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
