@@ -79,9 +79,7 @@ def told(agent: Agent) -> Mapping[str, str] | None:
     return issue.translation_placeholders
 
 
-async def test_a_new_assistant(
-    hass: HomeAssistant, model_server: ModelServer, assistants: Assistants, agent: Agent
-) -> None:
+async def test_a_new_assistant(assistants: Assistants, agent: Agent) -> None:
     """It is reported before anything else happens, and no longer when the setting is off or it is deleted."""
     assert told(agent) is None
     first = await assistants.create(agent.entity_id)
@@ -94,9 +92,7 @@ async def test_a_new_assistant(
     assert told(agent) is None
 
 
-async def test_an_agent_that_is_chosen_later(
-    hass: HomeAssistant, model_server: ModelServer, assistants: Assistants, agent: Agent
-) -> None:
+async def test_an_agent_that_is_chosen_later(assistants: Assistants, agent: Agent) -> None:
     """An assistant of another agent is none of ours, until it is given ours."""
     pipeline_id = await assistants.create("conversation.home_assistant")
     assert told(agent) is None

@@ -284,7 +284,7 @@ async def test_a_server_outside_embeds_nothing_of_people(
 
 
 async def test_two_servers_outside_are_both_warned_about(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, agent: Agent
+    hass: HomeAssistant, other_model_server: ModelServer, agent: Agent
 ) -> None:
     """One after the other; then both are stored."""
     flows, address = hass.config_entries.options, outside(other_model_server)

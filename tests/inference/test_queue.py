@@ -220,9 +220,7 @@ async def test_nobody_waits_for_a_server_that_is_off(client: ModelClient, model_
     assert raised.value.kind is ErrorKind.UNAVAILABLE
 
 
-async def test_many_texts_are_embedded_when_nobody_waits(
-    client: ModelClient, model_server: ModelServer
-) -> None:
+async def test_many_texts_are_embedded_when_nobody_waits(client: ModelClient) -> None:
     """A person's own sentence is embedded at once."""
     async with client.queue.place(person("hall")):
         filling = asyncio.create_task(client.embed(["text"] * 8))

@@ -229,7 +229,7 @@ async def test_fields_are_checked(panel: Panel) -> None:
         assert (await panel.ask(command, **fields))["error"]["code"] == "invalid_format", command
 
 
-async def test_memories(hass: HomeAssistant, panel: Panel, agent: Agent, owner: Context) -> None:
+async def test_memories(hass: HomeAssistant, panel: Panel, owner: Context) -> None:
     """Searched, changed and forgotten; who said it stands beside it."""
     data = {"content": f"Anna likes tea {HOSTILE}"}
     await hass.services.async_call(
@@ -654,9 +654,7 @@ async def test_a_confirmation_says_what_is_to_be_done(
     assert asked["outcome"] == "rejected"
 
 
-async def test_a_memory_is_added_for_a_person(
-    hass: HomeAssistant, panel: Panel, agent: Agent, owner: Context
-) -> None:
+async def test_a_memory_is_added_for_a_person(hass: HomeAssistant, panel: Panel, owner: Context) -> None:
     """For a person or the household, and not for anybody who is not there."""
     person = {"id": "p-ben", "friendly_name": "Ben"}
     hass.states.async_set("person.ben", "home", person)

@@ -60,9 +60,7 @@ async def test_events(hass: HomeAssistant, secure: SecureHouse, agent: Agent) ->
     assert secure.calls[0].data == {"code": "9876"}
 
 
-async def test_a_model_cannot_confirm(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_model_cannot_confirm(model_server: ModelServer, secure: SecureHouse) -> None:
     """Neither its words nor further calls count, in the same turn or in the next."""
     agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 10})
     confirm = ("confirm_action", {"action_id": "x"})
@@ -381,7 +379,7 @@ async def test_own_sentences_ask_too(hass: HomeAssistant, model_server: ModelSer
     assert model_server.chats == []
 
 
-async def test_throttle(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_throttle(model_server: ModelServer, secure: SecureHouse) -> None:
     """Automations are held back, people and satellites are not."""
     agent = await secure.async_agent(model_server, {"automation_turns_per_minute": 3})
     said = [speech(await agent.say("Hello", context=Context(), device_id=None)) for _ in range(5)]

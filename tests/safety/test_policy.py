@@ -325,7 +325,7 @@ async def test_profiles(hass: HomeAssistant, model_server: ModelServer, secure: 
         assert await became(agent, secure, action, entity_id, **came) == expected, (came, action, entity_id)
 
 
-async def test_options(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_options(model_server: ModelServer, secure: SecureHouse) -> None:
     """Blocked beats everything, restricted adds, allowed takes away what is shipped."""
     options = {
         "policy_blocked": ["siren", "lock.front_door"],

@@ -64,7 +64,7 @@ def unlocked(house: SecureHouse) -> list[str]:
 
 @pytest.mark.parametrize("together", [True, False])
 async def test_more_than_can_be_named_is_refused(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, *, together: bool
+    model_server: ModelServer, secure: SecureHouse, *, together: bool
 ) -> None:
     """Four things are named and asked about, the rest is left out, and the person hears it."""
     agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 20})
@@ -80,9 +80,7 @@ async def test_more_than_can_be_named_is_refused(
     assert sorted(unlocked(secure)) == sorted(named)
 
 
-async def test_the_model_hears_what_was_left_out(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_the_model_hears_what_was_left_out(model_server: ModelServer, secure: SecureHouse) -> None:
     """The results of the calls tell the asked ones from those that were left out."""
     agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 20})
     doors = [add_lock(secure, f"door_{n}", f"Door {n}") for n in range(6)]

@@ -294,9 +294,7 @@ async def test_the_server_is_reached_when_it_is_saved(
     assert not other_model_server.requests
 
 
-async def test_what_cannot_be_used_is_not_saved(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, agent: Agent
-) -> None:
+async def test_what_cannot_be_used_is_not_saved(other_model_server: ModelServer, agent: Agent) -> None:
     """Unless it is switched off."""
     wrong: list[tuple[dict[str, str], tuple[str, Reply] | None, str]] = [
         ({"external_llm_base_url": ""}, None, "external_incomplete"),

@@ -127,7 +127,7 @@ async def test_a_download_that_fails(agent: Agent, telegram: Telegram) -> None:
 
 
 async def test_only_the_sentence_of_the_photo_has_it(
-    hass: HomeAssistant, agent: Agent, telegram: Telegram, secure: SecureHouse
+    hass: HomeAssistant, agent: Agent, telegram: Telegram
 ) -> None:
     """An automation that asks because of what the turn did gets no picture."""
     agent.server.script([tool_calls([("ha_control", {"action": "turn_on", "entity_id": "light.hall"})])])

@@ -135,9 +135,7 @@ async def test_a_message_that_was_edited_is_not_done_again(agent: Agent, telegra
     assert len(agent.server.requests) == 2
 
 
-async def test_what_was_written_long_ago_is_not_done(
-    agent: Agent, telegram: Telegram, secure: SecureHouse
-) -> None:
+async def test_what_was_written_long_ago_is_not_done(agent: Agent, telegram: Telegram) -> None:
     answers = await telegram.write(ANNA, "Light in the hall on", date=int(time.time()) - 3_600)
 
     assert answers == [

@@ -297,7 +297,7 @@ async def test_users_see_their_own_searches(
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_service_is_tried_when_saved(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, agent: Agent, provider: str
+    hass: HomeAssistant, search_server: SearchServer, agent: Agent, provider: str
 ) -> None:
     chosen = options(provider, search_server)
     assert is_saved(await save(hass, agent.entry, "web", chosen))
@@ -309,9 +309,7 @@ async def test_a_service_is_tried_when_saved(
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
-async def test_what_is_wrong_is_said(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, agent: Agent
-) -> None:
+async def test_what_is_wrong_is_said(hass: HomeAssistant, search_server: SearchServer, agent: Agent) -> None:
 
     def typed(provider: str, **more: str) -> dict[str, Any]:
         return {
