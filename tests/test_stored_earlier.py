@@ -18,7 +18,7 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import MODEL_SPEAKS, Agent
+from tests.helpers.agent import MODEL_SPEAKS, Agent, call_action
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.own_automations import async_add_persons
@@ -98,9 +98,7 @@ async def test_everything_is_there(hass: HomeAssistant, agent: Agent) -> None:
     anna = Context(user_id="user-anna")
 
     async def service(name: str, **data: Any) -> str:
-        answer = await hass.services.async_call(
-            DOMAIN, name, data, blocking=True, return_response=True, context=anna
-        )
+        answer = await call_action(hass, name, data, anna)
         return json.dumps(answer)
 
     memories = await service("list_memories")

@@ -8,7 +8,7 @@ import pytest
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import device_registry as dr, entity_registry as er, llm
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.further import KITCHEN, Further, async_add_further
 from tests.helpers.turns import call
@@ -187,9 +187,7 @@ async def test_services(hass: HomeAssistant, model_server: ModelServer) -> None:
     tool = {"tool_name": "ha_query", "parameters": {"entity_id": "light.*"}}
 
     async def lamps(**agent: str) -> str:
-        found = await hass.services.async_call(
-            DOMAIN, "execute_tool", {**tool, **agent}, blocking=True, return_response=True
-        )
+        found = await call_action(hass, "execute_tool", {**tool, **agent})
         return json.dumps(found)
 
     assert LAMP in await lamps()
@@ -198,13 +196,7 @@ async def test_services(hass: HomeAssistant, model_server: ModelServer) -> None:
         assert "kitchen_ceiling" in found
         assert LAMP not in found
     model_server.script([text("Hello.")])
-    answer = await hass.services.async_call(
-        DOMAIN,
-        "process",
-        {"text": "Hello there", "agent_id": guests.entity_id},
-        blocking=True,
-        return_response=True,
-    )
+    answer = await call_action(hass, "process", {"text": "Hello there", "agent_id": guests.entity_id})
     assert answer["response"] == "Hello."
     assert "bed_light" not in json.dumps(model_server.chats[0].json)
 

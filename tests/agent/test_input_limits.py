@@ -21,7 +21,7 @@ from custom_components.home_agent.tools.calls.schema import MAX_CHARS, MAX_VALUE
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
-from tests.helpers.agent import Agent, speech
+from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.growth import too_slow
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -64,9 +64,7 @@ HUGE: dict[str, tuple[str, dict[str, Any]]] = {
 
 async def async_execute(hass: HomeAssistant, tool: str, args: dict[str, Any]) -> dict[str, Any]:
     """Call a tool by the service."""
-    found = await hass.services.async_call(
-        DOMAIN, "execute_tool", {"tool_name": tool, "parameters": args}, blocking=True, return_response=True
-    )
+    found = await call_action(hass, "execute_tool", {"tool_name": tool, "parameters": args})
     assert found is not None
     return found
 

@@ -15,7 +15,7 @@ from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
 from tests.helpers.further import async_add_further
 from tests.servers.model_server import ModelServer
 
@@ -24,13 +24,7 @@ FACT = "The bins go out on Tuesday"
 
 async def remember(hass: HomeAssistant, agent_id: str, content: str = FACT) -> None:
     """Add a memory of the household."""
-    await hass.services.async_call(
-        "home_agent",
-        "add_memory",
-        {"content": content, "config_entry_id": agent_id},
-        blocking=True,
-        return_response=True,
-    )
+    await call_action(hass, "add_memory", {"content": content, "config_entry_id": agent_id})
 
 
 def stored(hass: HomeAssistant, agent_id: str) -> list[str]:

@@ -9,14 +9,13 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed, async_mock_service
 
-from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.memory.learner.habits import WORKDAYS, Habit
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.agent import Agent, async_add_agent, call_action
 from tests.servers.model_server import ModelServer
 
 COFFEE = "switch.coffee_machine"
@@ -102,9 +101,7 @@ class Home:
 
     async def call(self, service: str, data: dict[str, Any], context: Context | None = None) -> Any:
         """Call a service of ours."""
-        found = await self.hass.services.async_call(
-            DOMAIN, service, data, blocking=True, return_response=True, context=context
-        )
+        found = await call_action(self.hass, service, data, context)
         await self.hass.async_block_till_done()
         return found
 

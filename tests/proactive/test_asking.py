@@ -9,7 +9,7 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
-from tests.helpers.agent import Agent
+from tests.helpers.agent import Agent, call_action
 from tests.helpers.asking_satellite import AskingSatellite
 from tests.helpers.phones import ASKED, Phones, buttons
 from tests.helpers.secure_house import SecureHouse, pending_ids
@@ -36,11 +36,7 @@ async def agent(
 
 def asking(hass: HomeAssistant, context: Context | None = None, **data: Any) -> asyncio.Task[Any]:
     """Ask in the background, as an automation."""
-    return asyncio.create_task(
-        hass.services.async_call(
-            DOMAIN, "ask", data, blocking=True, return_response=True, context=context or Context()
-        )
-    )
+    return asyncio.create_task(call_action(hass, "ask", data, context or Context()))
 
 
 async def until_asked(hass: HomeAssistant) -> str:

@@ -36,7 +36,7 @@ from custom_components.home_agent.tools.remembering import EARLIER
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from scripts.lib import reference
-from tests.helpers.agent import IDLE_SECONDS, Agent
+from tests.helpers.agent import IDLE_SECONDS, Agent, call_action
 from tests.helpers.checks import every
 from tests.helpers.documents import PAGES, ROOT, code, fields_of, rows, section
 from tests.helpers.indexed import equipped
@@ -146,7 +146,7 @@ async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: Moc
     tool_name, parameters = UNLOCK
     for _ in range(2):
         data = {"tool_name": tool_name, "parameters": parameters}
-        await hass.services.async_call(DOMAIN, "execute_tool", data, blocking=True, return_response=True)
+        await call_action(hass, "execute_tool", data)
     confirmed, rejected = ({"action_id": event.data["action_id"]} for event in asked)
     given: dict[str, dict[str, Any]] = {
         "confirm_action": confirmed,
@@ -163,19 +163,10 @@ async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: Moc
         "erase_data": {"confirm": True},
         "answer_suggestion": {"suggestion_id": await async_suggested(agent), "answer": "preview"},
     }
-    added = await hass.services.async_call(
-        DOMAIN, "add_memory", {"content": "Ben likes coffee"}, blocking=True, return_response=True
-    )
+    added = await call_action(hass, "add_memory", {"content": "Ben likes coffee"})
     given["delete_memory"] = added
     for name in services.SERVICES:
-        response = await hass.services.async_call(
-            DOMAIN,
-            name,
-            given.get(name, {}),
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=hass_admin_user.id),
-        )
+        response = await call_action(hass, name, given.get(name, {}), Context(user_id=hass_admin_user.id))
         assert set(response) <= set(code(section(reference.ACTIONS, f"{DOMAIN}.{name}")))
 
 

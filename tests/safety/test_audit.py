@@ -10,16 +10,14 @@ from custom_components.home_agent.safety.journal import MAX_ENTRIES, AuditKind, 
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import Unauthorized
-from tests.helpers.agent import Agent, async_agent
+from tests.helpers.agent import Agent, async_agent, call_action
 from tests.helpers.undo import LIGHT, act, control, undo_service
 from tests.servers.model_server import ModelServer
 
 
 async def audit_log(hass: HomeAssistant, context: Context | None = None, **data: Any) -> list[dict[str, Any]]:
     """Return what the service returns."""
-    response = await hass.services.async_call(
-        "home_agent", "audit_log", data, blocking=True, return_response=True, context=context
-    )
+    response = await call_action(hass, "audit_log", data, context)
     assert isinstance(response, dict)
     entries: Any = response["entries"]
     return entries

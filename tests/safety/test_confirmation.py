@@ -28,7 +28,7 @@ from homeassistant.const import MATCH_ALL
 from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.further import async_add_further
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, agent, ask, pending_ids  # noqa: F401 - a fixture
@@ -293,13 +293,8 @@ async def test_the_services(
             )
         assert err.value.translation_key == "confirmation_not_yours"
     assert secure.calls == []
-    result = await hass.services.async_call(
-        DOMAIN,
-        "confirm_action",
-        {"action_id": action_id},
-        True,
-        Context(user_id=secure.anna.id),
-        return_response=True,
+    result = await call_action(
+        hass, "confirm_action", {"action_id": action_id}, Context(user_id=secure.anna.id)
     )
     assert result == {"action_id": action_id, "outcome": "approved"}
     assert secure.moved() == RAN
@@ -327,13 +322,8 @@ async def test_notifications(hass: HomeAssistant, secure: SecureHouse, agent: Ag
     anna = Context(user_id=secure.anna.id)
 
     async def call() -> str:
-        result = await hass.services.async_call(
-            DOMAIN,
-            "execute_tool",
-            {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]},
-            blocking=True,
-            context=anna,
-            return_response=True,
+        result = await call_action(
+            hass, "execute_tool", {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]}, anna
         )
         assert result["success"] is False
         assert "waits for the person's confirmation" in result["error"]

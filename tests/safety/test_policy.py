@@ -13,7 +13,7 @@ from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, speech
+from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.policies import SERVICES
 from tests.helpers.secure_house import ENTITIES, SecureHouse, agent, ask, pending_ids  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
@@ -110,13 +110,8 @@ async def by_call(agent: Agent, secure: SecureHouse, row: tuple[Any, ...], path:
     hass, came = agent.hass, origin(secure, who)
     args = {"action": action, "entity_id": entity_id}
     if path == "execute_tool":
-        await hass.services.async_call(
-            DOMAIN,
-            "execute_tool",
-            {"tool_name": "ha_control", "parameters": args},
-            blocking=True,
-            return_response=True,
-            context=came["context"],
+        await call_action(
+            hass, "execute_tool", {"tool_name": "ha_control", "parameters": args}, came["context"]
         )
     else:
         context = llm.LLMContext("test", came["context"], "en", "conversation", came.get("device_id"))

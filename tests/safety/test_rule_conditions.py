@@ -25,7 +25,7 @@ from homeassistant.helpers import (
     llm,
 )
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, speech
+from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.asking_satellite import async_add_asking
 from tests.helpers.everyday_house import async_pass
 from tests.helpers.further import async_add_further
@@ -310,9 +310,7 @@ async def by_path(agent: Agent, path: str) -> None:
     match path:
         case "execute_tool":
             call = {"tool_name": "ha_control", "parameters": args}
-            await hass.services.async_call(
-                DOMAIN, "execute_tool", call, blocking=True, return_response=True, context=Context()
-            )
+            await call_action(hass, "execute_tool", call, Context())
         case "llm_api":
             context = llm.LLMContext("test", Context(), "en", "conversation", "satellite-1")
             instance = await llm.async_get_api(hass, DOMAIN, context)
@@ -325,7 +323,7 @@ async def by_path(agent: Agent, path: str) -> None:
         case "own question":
             hass.data[DATA_COMPONENT].get_entity(ASKS_AT).answers = ["yes"]
             call = {"action": "turn_on", "entity_id": ["light.hall"], "satellite": [ASKS_AT]}
-            await hass.services.async_call(DOMAIN, "ask", call, blocking=True, return_response=True)
+            await call_action(hass, "ask", call)
         case _:
             targets = {"script": "script.bedtime", "scene": "scene.bedtime", "group": "group.bedtime"}
             args["entity_id"] = targets.get(path, "light.hall")

@@ -13,7 +13,7 @@ from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, speech
+from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, agent, pending_ids  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -30,9 +30,7 @@ def obey(agent: Agent) -> None:
 
 async def by_process(agent: Agent, sentence: str, **data: Any) -> tuple[str, str]:
     """Say a sentence by `home_agent.process` and return the answer and the conversation."""
-    response = await agent.hass.services.async_call(
-        DOMAIN, "process", {"text": sentence, **data}, True, Context(), return_response=True
-    )
+    response = await call_action(agent.hass, "process", {"text": sentence, **data}, Context())
     await agent.hass.async_block_till_done()
     assert response is not None
     return str(response["response"]), str(response["conversation_id"])
@@ -141,9 +139,7 @@ async def test_an_automation_with_the_pin(
 async def test_the_response_names_the_question(hass: HomeAssistant, agent: Agent) -> None:
     """The caller of `home_agent.process` learns what waits, and only in the turn that asked."""
     obey(agent)
-    response: Any = await hass.services.async_call(
-        DOMAIN, "process", {"text": "unlock the front door"}, True, Context(), return_response=True
-    )
+    response: Any = await call_action(hass, "process", {"text": "unlock the front door"}, Context())
     (action,) = agent.entry.runtime_data.confirmations.pending
     assert response["confirmation"] == {
         "action_id": action.id,
@@ -152,7 +148,7 @@ async def test_the_response_names_the_question(hass: HomeAssistant, agent: Agent
     }
     assert response["continue_conversation"] is False
     same = {"text": "How are you?", "conversation_id": response["conversation_id"]}
-    response = await hass.services.async_call(DOMAIN, "process", same, True, Context(), return_response=True)
+    response = await call_action(hass, "process", same, Context())
     assert "confirmation" not in response
 
 
@@ -178,14 +174,7 @@ async def test_guesses_across_actions(
     agent = await secure.async_agent(model_server, options)
     anna = Context(user_id=secure.anna.id)
     for _ in range(20):
-        await hass.services.async_call(
-            DOMAIN,
-            "execute_tool",
-            {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]},
-            True,
-            anna,
-            return_response=True,
-        )
+        await call_action(hass, "execute_tool", {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]}, anna)
     waiting = pending_ids(hass)
     assert len(waiting) == 20
     confirmations = agent.entry.runtime_data.confirmations
@@ -206,13 +195,11 @@ async def test_nobody_crowds_out_another(hass: HomeAssistant, secure: SecureHous
     anna = Context(user_id=secure.anna.id)
     asked = await agent.say("unlock the front door", context=anna)
     for _ in range(25):
-        await hass.services.async_call(
-            DOMAIN,
+        await call_action(
+            hass,
             "execute_tool",
             {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]},
-            True,
             Context(user_id=secure.ben.id),
-            return_response=True,
         )
     assert len(pending_ids(hass)) == 20
     again = Context(user_id=secure.anna.id)

@@ -15,7 +15,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized, UnknownUser
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
 from tests.helpers.checks import every
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
@@ -26,9 +26,7 @@ ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
 
 async def call(hass: HomeAssistant, service: str, context: Context | None = None, **data: Any) -> Any:
     """Call a service and return its response."""
-    response = await hass.services.async_call(
-        DOMAIN, service, data, blocking=True, return_response=True, context=context
-    )
+    response = await call_action(hass, service, data, context)
     await hass.async_block_till_done()
     return response
 

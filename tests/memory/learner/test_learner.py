@@ -21,7 +21,7 @@ from custom_components.home_agent.memory.records import Memory, Origin
 from homeassistant.components.recorder import Recorder
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.agent import Agent, async_add_agent, call_action
 from tests.helpers.demo_house import DEMO, async_demo_house
 from tests.helpers.month import ANNA, NOW, PUT_IN, TIMES, TOM, Row, add_people, async_record, at, make_month
 from tests.servers.model_server import ModelServer
@@ -177,9 +177,7 @@ async def test_what_somebody_deleted_does_not_come_back(
 ) -> None:
     """Neither the next night nor after a restart; the others stay."""
     memory = noted(agent)[COFFEE]
-    await agent.hass.services.async_call(
-        DOMAIN, "delete_memory", {"memory_id": memory.id}, blocking=True, return_response=True
-    )
+    await call_action(agent.hass, "delete_memory", {"memory_id": memory.id})
     await after_nights(agent, freezer, 1)
     assert COFFEE not in noted(agent)
     assert CURTAINS in noted(agent)
@@ -197,9 +195,7 @@ async def test_what_somebody_deleted_does_not_come_back(
 async def test_what_somebody_said_about_a_habit_stays(agent: Agent, freezer: FrozenDateTimeFactory) -> None:
     """The learner keeps its hands off what became a told memory."""
     memory = noted(agent)[CURTAINS]
-    await agent.hass.services.async_call(
-        DOMAIN, "add_memory", {"content": CURTAINS}, blocking=True, return_response=True
-    )
+    await call_action(agent.hass, "add_memory", {"content": CURTAINS})
     memories = agent.entry.runtime_data.memories
     assert memories.get(memory.id).origin is Origin.TOLD
     await after_nights(agent, freezer, 1)

@@ -5,7 +5,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.turns import LIGHT, tool_results
 from tests.helpers.undo import act, control
 from tests.servers.model_server import ModelServer
@@ -50,9 +50,7 @@ async def test_an_automation_hears_of_a_part_that_failed(hass: HomeAssistant, ag
     """Without a response variable the action fails, as before; with one the lists are there."""
     hass.states.async_set(GONE, "unavailable")
     data = {"tool_name": "ha_control", "parameters": {"action": "turn_on", "entity_id": [LIGHT, GONE]}}
-    response = await hass.services.async_call(
-        "home_agent", "execute_tool", data, blocking=True, return_response=True
-    )
+    response = await call_action(hass, "execute_tool", data)
     assert response["success"] is True
     assert set(response["result"]) == {"done", "failed"}
     error = None

@@ -9,7 +9,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.helpers import area_registry as ar, label_registry as lr, llm
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, speech
+from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
@@ -288,13 +288,7 @@ async def test_the_whole_answer_without_the_model(house: House) -> None:
 
 async def test_the_other_ways_to_a_tool(hass: HomeAssistant, house: House) -> None:
     """The action and the LLM API run it through the same guard."""
-    done = await hass.services.async_call(
-        "home_agent",
-        "execute_tool",
-        {"tool_name": "script__bus", "parameters": {"line": "5"}},
-        blocking=True,
-        return_response=True,
-    )
+    done = await call_action(hass, "execute_tool", {"tool_name": "script__bus", "parameters": {"line": "5"}})
     assert done["result"]["response"] == {"minutes": 7, "to": 5}
     api = await llm.async_get_api(
         hass, "home_agent", llm.LLMContext("test", Context(), "en", "conversation", None)

@@ -14,7 +14,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import async_add_agent, speech
+from tests.helpers.agent import async_add_agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_reload, async_use, async_write, reported
 from tests.helpers.examples import many
@@ -382,13 +382,11 @@ class TestService:
         assert said == []
         assert (await own.use("say", player=" LIGHT.bed_light"))["success"]
         assert len(said) == 1
-        answer = await own.agent.hass.services.async_call(
-            DOMAIN,
+        answer = await call_action(
+            own.agent.hass,
             "execute_tool",
             {"tool_name": "say", "parameters": {"player": "light.bed_light "}},
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=hass_read_only_user.id),
+            Context(user_id=hass_read_only_user.id),
         )
         assert "may not control" in answer["error"]
         assert len(said) == 1

@@ -7,12 +7,11 @@ from urllib.parse import unquote_plus
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools.outside import search_services as search
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, floor_registry as fr
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.custom_tools import async_use
 from tests.helpers.options_pages import is_saved, save
 from tests.servers.model_server import ModelServer
@@ -114,7 +113,7 @@ async def test_private_words_do_not_leave(
         assert "Make it generic" in await searched(agent, query)
     assert search_server.queries == ["birthday gift ideas for someone"]
     assert "Anna" not in search_server.sent
-    log = await hass.services.async_call(DOMAIN, "search_log", blocking=True, return_response=True)
+    log = await call_action(hass, "search_log")
     assert log
     entries = log["entries"]
     assert isinstance(entries, list)
@@ -277,14 +276,7 @@ async def test_users_see_their_own_searches(
         )
 
     async def log(user: MockUser | None, **data: Any) -> list[str]:
-        response = await hass.services.async_call(
-            DOMAIN,
-            "search_log",
-            data,
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=user.id if user else None),
-        )
+        response = await call_action(hass, "search_log", data, Context(user_id=user.id if user else None))
         return [entry["query"] for entry in response["entries"]]
 
     assert await log(None) == ["topic of two", "topic of one"]
