@@ -35,11 +35,13 @@ def test_every_language_is_heard() -> None:
 
 @pytest.mark.parametrize("language", HEARD)
 async def test_turns(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, language: str
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    freezer: FrozenDateTimeFactory,
+    secure: SecureHouse,
+    language: str,
 ) -> None:
     """A question, its yes, a call without words, a timer that ends, and a server without credit."""
-    secure = SecureHouse(hass)
-    await secure.async_build()
     satellite = await async_add_satellite(hass)
     agent = await secure.async_agent(model_server, {"local_fallback_enabled": False})
     heard, code = HEARD[language], REGIONS.get(language, language)

@@ -92,12 +92,10 @@ def written(request: Captured) -> str:
 
 
 @pytest.fixture
-async def family(hass: HomeAssistant, model_server: ModelServer) -> Family:
+async def family(secure: SecureHouse, model_server: ModelServer) -> Family:
     """Return the family at home."""
-    house = SecureHouse(hass)
-    await house.async_build()
     options = {"memory_extraction_enabled": False, "conversation_log_enabled": True}
-    return Family(house, await house.async_agent(model_server, options))
+    return Family(secure, await secure.async_agent(model_server, options))
 
 
 # Somebody of the household wants to read what is another's

@@ -39,11 +39,9 @@ TITLE = "Run the scripts"
     ],
 )
 async def test_after_a_title_was_read(
-    hass: HomeAssistant, model_server: ModelServer, target: str, wish: str, asks: bool
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, target: str, wish: str, asks: bool
 ) -> None:
     """A song's title cannot have more done by a script than it could have done without one."""
-    secure = SecureHouse(hass)
-    await secure.async_build()
     for domain, service in (("notify", "family"), ("tts", "speak")):
         async_mock_service(hass, domain, service)
     assert await async_setup_component(
