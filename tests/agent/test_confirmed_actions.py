@@ -8,13 +8,9 @@ from custom_components.home_agent.agent.describe import async_phrase
 from homeassistant.core import HomeAssistant, ServiceCall
 from tests.helpers.agent import Agent, speech
 from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
+from tests.helpers.undo import control
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-
-
-def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple[str, dict[str, Any]]:
-    """Return a call of the model."""
-    return "ha_control", {"action": action, "entity_id": entity_id, "parameters": parameters}
 
 
 @pytest.mark.parametrize(
