@@ -25,7 +25,7 @@ from tests.helpers.agent import Agent, async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.custom_tools import async_reload, async_write, reported
 from tests.helpers.further import KITCHEN, async_add_further
-from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only  # noqa: F401 - fixtures  # noqa: F401 - a fixture
+from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only  # noqa: F401 - fixtures
 from tests.helpers.suggested import COFFEE, Home, habit, home  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text
