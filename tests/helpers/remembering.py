@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.memory.memories import make_memory
@@ -21,6 +22,18 @@ MUCH = [f"Kwartzo{number} vluchtmo frimbel{number} oszlop drunk{number}al" for n
 def user(hass: HomeAssistant, name: str) -> Context:
     """Return the context of a new user."""
     return Context(user_id=MockUser(name=name, is_owner=True).add_to_hass(hass).id)
+
+
+@pytest.fixture
+def anna(hass: HomeAssistant) -> Context:
+    """Return Anna's context, in each module that imports it."""
+    return user(hass, "Anna")
+
+
+@pytest.fixture
+def ben(hass: HomeAssistant) -> Context:
+    """Return Ben's, made after Anna's where a test takes both."""
+    return user(hass, "Ben")
 
 
 async def remember(
