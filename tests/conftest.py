@@ -1,7 +1,7 @@
 """What all tests share: a real `hass` that finds the integration."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import wraps
 import gc
@@ -15,14 +15,16 @@ from hypothesis import settings
 import pytest
 
 import custom_components.home_agent  # noqa: F401 - before the plugin's own package of that name
+from custom_components.home_agent.knowledge.house import House
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import aiohttp_client
 from homeassistant.helpers.template import states
 from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import IDLE_SECONDS
+from tests.helpers.agent import IDLE_SECONDS, Agent, async_agent
 from tests.helpers.examples import FAST
 from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer
 
 NEED_HOME = {"hass", "hass_storage", "hass_config_dir", "chroma", "chroma_servers", "influxdb"}
 """Fixtures that `scripts/test --pure` lacks: Home Assistant's plugin and real servers."""
@@ -121,6 +123,21 @@ async def house(hass: HomeAssistant) -> HomeAssistant:
     """Return a Home Assistant whose exposure settings and services are there."""
     assert await async_setup_component(hass, "homeassistant", {})
     return hass
+
+
+@pytest.fixture
+async def known(house: HomeAssistant) -> AsyncGenerator[House]:
+    """Return a started house that knows what `hass` has."""
+    agent_house = House(house)
+    await agent_house.async_start()
+    yield agent_house
+    await agent_house.async_stop()
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent with default options."""
+    return await async_agent(hass, model_server)
 
 
 @pytest.fixture(autouse=True)

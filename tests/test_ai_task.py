@@ -16,7 +16,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm, selector
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent, async_agent
 from tests.servers.model_server import ModelServer, has_parameter
 from tests.servers.replies import hang, html, status, text, tool_calls, unknown_parameter
 
@@ -42,9 +42,8 @@ async def generate(hass: HomeAssistant, instructions: str = "Do it", **options: 
     return result.data
 
 
-async def test_text(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_text(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """The answer as it is written, without thoughts; no tools are offered, no house is told of."""
-    await async_agent(hass, model_server)
     model_server.script([text(chunks=["<think>Hm.</think>", "**Three** ideas."])])
     assert await generate(hass, "Three ideas for dinner") == "**Three** ideas."
     (request,) = model_server.chats
@@ -56,9 +55,8 @@ async def test_text(hass: HomeAssistant, model_server: ModelServer) -> None:
     assert request.json["max_tokens"] >= 4096
 
 
-async def test_data(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_data(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """The structure goes along as a JSON schema; an answer that looks like a call is data all the same."""
-    await async_agent(hass, model_server)
     written = json.dumps(DATA)
     model_server.script([text(chunks=[written[:9], written[9:]])])
     assert await generate(hass, structure=STRUCTURE) == DATA
@@ -71,9 +69,8 @@ async def test_data(hass: HomeAssistant, model_server: ModelServer) -> None:
 WRITTEN = json.dumps(DATA, indent=1)
 
 
-async def test_data_in_a_wrapping(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_data_in_a_wrapping(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """Models that no schema binds think aloud and write fences; what stands inside the data stays."""
-    await async_agent(hass, model_server)
     for written in (
         f"```json\n{WRITTEN}\n```",
         f"```\n{WRITTEN}\n```\n",
@@ -89,9 +86,8 @@ async def test_data_in_a_wrapping(hass: HomeAssistant, model_server: ModelServer
         assert (await generate(hass, structure=STRUCTURE))["name"] == inside
 
 
-async def test_no_data(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_no_data(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """The error names the task, not the parser."""
-    await async_agent(hass, model_server)
     for written in ("I cannot do that.", '{"name": ', "```json\nnothing\n```"):
         model_server.script([text(written)])
         with pytest.raises(HomeAssistantError, match="test task") as error:
@@ -185,10 +181,7 @@ async def test_tools_of_another_api(
     buy, context = Buy(), Context()
     milk = ("test__buy", {"what": "milk"})
     model_server.script(
-        [
-            tool_calls([milk, milk, ("test__buy", {}), ("test__buy", {"what": "trouble"})]),
-            text("Bought."),
-        ]
+        [tool_calls([milk, milk, ("test__buy", {}), ("test__buy", {"what": "trouble"})]), text("Bought.")]
     )
     assert await generate(hass, llm_api=Shopping(hass, buy), context=context) == "Bought."
     assert [args["what"] for args, _ in buy.bought] == ["milk", "trouble"]
@@ -204,9 +197,8 @@ async def test_tools_of_another_api(
     assert len([record for record in caplog.records if record.exc_info and "camera" not in record.name]) == 1
 
 
-async def test_assist_with_a_caller(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_assist_with_a_caller(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """Home Assistant's own tools act for whoever runs the task, and for nobody more."""
-    await async_agent(hass, model_server)
     assert await async_setup_component(hass, "intent", {})
     async_expose_entity(hass, "ai_task", "light.kitchen_ceiling", True)
     reader = MockUser(is_owner=False).add_to_hass(hass)

@@ -18,17 +18,12 @@ from homeassistant.components.homeassistant import exposed_entities
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity, async_should_expose
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
-from homeassistant.helpers import (
-    intent,
-    llm,
-    selector,
-)
+from homeassistant.helpers import intent, llm, selector
 from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent
 from tests.helpers.household import async_furnish
 from tests.helpers.listening import LONG, Listener, open_session
-from tests.servers.model_server import ModelServer
 
 AGENT = "conversation.probe"
 LIGHT = "light.kitchen_ceiling"
@@ -270,33 +265,23 @@ class TestTheHouse:
         reader.mock_policy({"entities": {"all": {POLICY_READ: True}}})
         with pytest.raises(Unauthorized):
             await hass.services.async_call(
-                "light",
-                "turn_on",
-                {"entity_id": LIGHT},
-                blocking=True,
-                context=Context(user_id=reader.id),
+                "light", "turn_on", {"entity_id": LIGHT}, blocking=True, context=Context(user_id=reader.id)
             )
 
 
 class TestEntities:
     """Hooks of the entity platforms, and what an entry keeps."""
 
-    async def test_an_unloaded_entry_has_no_runtime_data(
-        self, hass: HomeAssistant, model_server: ModelServer
-    ) -> None:
+    async def test_an_unloaded_entry_has_no_runtime_data(self, hass: HomeAssistant, agent: Agent) -> None:
         """That is why entities keep their own; what all entries share stays."""
-        agent = await async_agent(hass, model_server)
         await hass.config_entries.async_unload(agent.entry.entry_id)
         assert not hasattr(agent.entry, "runtime_data")
         assert DATA_SHARED in hass.data
 
 
 @pytest.mark.parametrize("category", ["exceptions", "selector"])
-async def test_translations_are_loaded_by_category(
-    hass: HomeAssistant, model_server: ModelServer, category: str
-) -> None:
+async def test_translations_are_loaded_by_category(hass: HomeAssistant, agent: Agent, category: str) -> None:
     """Spoken sentences stand in both."""
-    await async_agent(hass, model_server)
     loaded = await async_get_translations(hass, "de", category, {"home_agent"})
     assert any(key.startswith(f"component.home_agent.{category}.") for key in loaded)
     assert async_get_cached_translations(hass, "de", category, "home_agent") == loaded

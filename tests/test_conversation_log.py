@@ -15,7 +15,7 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.conversations.history import masked_line
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
 
@@ -94,9 +94,7 @@ async def test_what_is_forgotten_goes(hass: HomeAssistant, agent: Agent) -> None
     agent.server.default = text("Noted.")
     await agent.say("Anna's cat is called Mimi")
     await agent.say("Good morning")
-    added = await hass.services.async_call(
-        DOMAIN, "add_memory", {"content": "Anna's cat is called Mimi"}, blocking=True, return_response=True
-    )
+    added = await call_action(hass, "add_memory", {"content": "Anna's cat is called Mimi"})
 
     await hass.services.async_call(DOMAIN, "delete_memory", added, blocking=True)
 
@@ -141,9 +139,7 @@ async def test_a_person_who_is_erased_goes(hass: HomeAssistant, agent: Agent, ha
     await agent.say("Two")
     assert [line.get("person") for line in await said(hass)] == ["anna", None]
 
-    await hass.services.async_call(
-        DOMAIN, "erase_data", {"confirm": True, "person": "person.anna"}, blocking=True, return_response=True
-    )
+    await call_action(hass, "erase_data", {"confirm": True, "person": "person.anna"})
 
     assert [line["said"] for line in await said(hass)] == ["Two"]
 

@@ -18,10 +18,9 @@ from custom_components.home_agent.self_test.kept import SelfTestResult
 from custom_components.home_agent.store import EntryStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.stored_values import AT, BOOK, MEMORY, PLANNED, PROFILE, SEEN, USAGE
-from tests.servers.model_server import ModelServer
 
 JOURNAL = {"ledger": [], "audit": [{"at": AT, "kind": "search", "query": "weather"}]}
 TESTED = {"report": {"verdict": "good", "advice": "", "model": "test-model", "cases": []}}
@@ -44,11 +43,7 @@ STORES: dict[str, tuple[Make, Any, Any]] = {
     "observations": (ObservationStore, SEEN, {**SEEN, "seen": [["light.desk"]]}),
     "proactive": (ProactiveStore, BOOK, {**BOOK, "watches": 5}),
     "journal": (JournalStore, JOURNAL, {"ledger": []}),
-    "self_test": (
-        lambda hass: EntryStore(hass, "home_agent.self_test", SelfTestResult),
-        TESTED,
-        {"report": {"verdict": "good", "cases": 5}},
-    ),
+    "self_test": (_self_tests, TESTED, {"report": {"verdict": "good", "cases": 5}}),
     "usage": (_usage, USAGE, {**USAGE, "yesterday": {}}),
 }
 """Per file: who keeps it, content of one agent, and content of which a part cannot be read."""
@@ -144,9 +139,8 @@ async def test_an_agent_that_is_removed_leaves_the_copies_too(hass: HomeAssistan
     assert not is_reported(hass, name)
 
 
-async def test_the_last_agent_takes_every_copy(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_last_agent_takes_every_copy(hass: HomeAssistant, agent: Agent) -> None:
     """Nothing of an agent is left in the storage folder when it is removed."""
-    agent = await async_agent(hass, model_server)
     for name in (*STORES, "history", "conversation_sessions", "confirmations"):
         path_of(hass, name).with_name(f"home_agent.{name}.corrupt-2026").write_text("secret")
     folder = path_of(hass, "memories").parent

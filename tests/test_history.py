@@ -118,10 +118,7 @@ async def test_a_turn_too_large_is_reduced_to_its_words(hass: HomeAssistant) -> 
     window = history.get_window("entry", "talk", max_messages=10, max_tokens=500)
     assert [message["role"] for message in window] == ["user", "assistant"]
     add(history, turn(2, calls=8))
-    assert history.get_window("entry", "talk", max_messages=2, max_tokens=500) == [
-        turn(2)[0],
-        turn(2)[-1],
-    ]
+    assert history.get_window("entry", "talk", max_messages=2, max_tokens=500) == [turn(2)[0], turn(2)[-1]]
     assert history.get_window("entry", "talk", max_messages=2, max_tokens=3) == []
 
 

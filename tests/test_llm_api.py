@@ -186,10 +186,7 @@ async def test_scripts_as_tools_with_fields(hass: HomeAssistant, model_server: M
     assert area is not None
     room = ar.async_get(hass).async_get_area(str(area.area_id))
     assert room is not None
-    for name, args, asks in (
-        ("open_up", {"where": room.name}, True),
-        ("lamp", {"how": "on"}, False),
-    ):
+    for name, args, asks in (("open_up", {"where": room.name}, True), ("lamp", {"how": "on"}, False)):
         async_expose_entity(hass, "conversation", f"script.{name}", True)
         model_server.clear()
         model_server.script([tool_calls([(f"script__{name}", args)]), text("Ran.")])

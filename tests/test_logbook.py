@@ -18,14 +18,11 @@ from tests.helpers.household import async_lock_door
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
+pytestmark = pytest.mark.usefixtures("recorder_db_url")  # before Home Assistant is there
+
 LIGHT = "light.kitchen_ceiling"
 ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-
-
-@pytest.fixture(autouse=True)
-def _database_first(recorder_db_url: str) -> None:
-    """Prepare the database first: it has to be there before Home Assistant is."""
 
 
 @pytest.fixture

@@ -79,11 +79,8 @@ def told(agent: Agent) -> Mapping[str, str] | None:
     return issue.translation_placeholders
 
 
-async def test_a_new_assistant(
-    hass: HomeAssistant, model_server: ModelServer, assistants: Assistants
-) -> None:
+async def test_a_new_assistant(assistants: Assistants, agent: Agent) -> None:
     """It is reported before anything else happens, and no longer when the setting is off or it is deleted."""
-    agent = await async_agent(hass, model_server)
     assert told(agent) is None
     first = await assistants.create(agent.entity_id)
     assert told(agent) == {"title": "Home Agent", "pipelines": "Hallway"}
@@ -95,11 +92,8 @@ async def test_a_new_assistant(
     assert told(agent) is None
 
 
-async def test_an_agent_that_is_chosen_later(
-    hass: HomeAssistant, model_server: ModelServer, assistants: Assistants
-) -> None:
+async def test_an_agent_that_is_chosen_later(assistants: Assistants, agent: Agent) -> None:
     """An assistant of another agent is none of ours, until it is given ours."""
-    agent = await async_agent(hass, model_server)
     pipeline_id = await assistants.create("conversation.home_assistant")
     assert told(agent) is None
     await assistants.update(pipeline_id, agent.entity_id)
@@ -150,10 +144,9 @@ async def test_rules_that_are_made_later(
 
 
 async def test_assist_that_starts_later(
-    hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator
+    hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator, agent: Agent
 ) -> None:
     """The store is listened to from the moment it is there."""
-    agent = await async_agent(hass, model_server)
     assert await async_setup_component(hass, "assist_pipeline", {})
     assistants = Assistants(hass, await hass_ws_client(hass))
     await assistants.create(agent.entity_id)

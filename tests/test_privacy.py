@@ -12,9 +12,11 @@ from homeassistant.auth.const import GROUP_ID_USER
 from homeassistant.auth.models import Group
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
-from tests.helpers.agent import Agent, async_agent
-from tests.helpers.files import files_with
-from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
+from tests.helpers.agent import Agent, async_agent, call_action
+from tests.helpers.real_files import (
+    files_with,
+    hass_storage,  # noqa: F401 - a fixture
+)
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -93,22 +95,16 @@ async def test_everything_about_a_person_is_shown_and_erased(
     ben = Context(user_id=MockUser(name="Ben", is_owner=True).add_to_hass(hass).id)
     agent.server.script([text("Hello Ben.")])
     await agent.say("It is me, with a pretzel", context=ben)
-    held = await hass.services.async_call(
-        DOMAIN, "export_data", {}, blocking=True, return_response=True, context=anna
-    )
+    held = await call_action(hass, "export_data", {}, anna)
     assert isinstance(held, dict)
     assert held["person"] == {"id": f"user:{anna.user_id}", "name": "Anna"}
     assert [memory["content"] for memory in held["memories"]] == [FACT]  # type: ignore[index, union-attr]
-    listed = await hass.services.async_call(
-        DOMAIN, "list_memories", {}, blocking=True, return_response=True, context=anna
-    )
+    listed = await call_action(hass, "list_memories", {}, anna)
     assert isinstance(listed, dict)
     assert [item["source"] for item in listed["memories"]] == [item["source"] for item in held["memories"]]  # type: ignore[index, union-attr]
     assert "pretzel" not in str(held)
     assert SECRET_WORD in str(held["conversations"])
-    erased = await hass.services.async_call(
-        DOMAIN, "erase_data", {"confirm": True}, blocking=True, return_response=True, context=anna
-    )
+    erased = await call_action(hass, "erase_data", {"confirm": True}, anna)
     assert isinstance(erased, dict)
     counts = erased["erased"]
     assert isinstance(counts, dict)
@@ -138,18 +134,14 @@ async def test_others_data_needs_an_administrator(hass: HomeAssistant, agent: Ag
     ben = MockUser(name="Ben", is_owner=True).add_to_hass(hass)
     for service in ("export_data", "erase_data"):
         with pytest.raises(Unauthorized):
-            await hass.services.async_call(
-                DOMAIN, service, {"person": ben.id}, blocking=True, return_response=True, context=anna
-            )
+            await call_action(hass, service, {"person": ben.id}, anna)
         with pytest.raises(ServiceValidationError, match="whose"):
-            await hass.services.async_call(DOMAIN, service, {}, blocking=True, return_response=True)
-        await hass.services.async_call(
-            DOMAIN,
+            await call_action(hass, service)
+        await call_action(
+            hass,
             service,
             {"person": anna.user_id, **({"confirm": True} if service == "erase_data" else {})},
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=ben.id),
+            Context(user_id=ben.id),
         )
 
 
@@ -163,11 +155,11 @@ async def test_somebody_who_is_gone_can_still_be_erased(
     del hass.auth._store._users[user.id]
     (memory,) = agent.entry.runtime_data.memories.all()
     data = {"confirm": True, "person": memory.person}
-    erased = await hass.services.async_call(DOMAIN, "erase_data", data, blocking=True, return_response=True)
+    erased = await call_action(hass, "erase_data", data)
     assert isinstance(erased, dict)
     assert erased["erased"]["memories"] == 1  # type: ignore[index, call-overload]
     with pytest.raises(ServiceValidationError):
-        await hass.services.async_call(DOMAIN, "erase_data", data, blocking=True, return_response=True)
+        await call_action(hass, "erase_data", data)
     await flush(hass, agent)
     left = await hass.async_add_executor_job(list, files_with(hass.config.config_dir, SECRET_WORD))
     assert left == []

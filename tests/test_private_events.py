@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent import const
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -30,10 +30,9 @@ LIGHT = "light.kitchen_ceiling"
     ],
 )
 async def test_the_request_is_for_the_model_only(
-    hass: HomeAssistant, model_server: ModelServer, call: tuple[str, dict[str, Any]], kind: str
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, call: tuple[str, dict[str, Any]], kind: str
 ) -> None:
     """The model is reminded of the request; events and the journal do not contain it."""
-    agent = await async_agent(hass, model_server)
     fired = {event: async_capture_events(hass, event) for event in EVENTS}
     again = [tool_calls([(call[0], {**call[1], "attempt": n})]) for n in range(3)]
     model_server.script([*again, text("Sorry.")])

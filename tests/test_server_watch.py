@@ -53,10 +53,9 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_start_without_the_server(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser, fault: str
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser, agent: Agent, fault: str
 ) -> None:
     """The agent is there: it carries simple commands out, asks before it unlocks, and says what is wrong."""
-    agent = await async_agent(hass, model_server)
     reply, words = FAULTS[fault]
     await restart(agent, reply)
     assert agent.entry.state is ConfigEntryState.LOADED
@@ -82,10 +81,9 @@ async def test_a_start_without_the_server(
 
 
 async def test_the_server_comes_back(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """It is checked at growing intervals; the issue disappears, and the prompt is read ahead."""
-    agent = await async_agent(hass, model_server)
     await restart(agent, status(503, "starting"))
     model_server.requests.clear()
     asked = []
@@ -106,9 +104,8 @@ async def test_the_server_comes_back(
     assert listings(model_server) == before
 
 
-async def test_an_answer_ends_the_issue(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_an_answer_ends_the_issue(model_server: ModelServer, agent: Agent) -> None:
     """A turn finds out before the next attempt does."""
-    agent = await async_agent(hass, model_server)
     await restart(agent, reset())
     assert issue(agent) is not None
     model_server.clear()
@@ -117,9 +114,8 @@ async def test_an_answer_ends_the_issue(hass: HomeAssistant, model_server: Model
     assert issue(agent) is None
 
 
-async def test_a_server_that_stops(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_server_that_stops(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """A turn that cannot reach it leads to the issue; the agent then asks it last."""
-    agent = await async_agent(hass, model_server)
     model_server.on(everything, reset())
     assert (await agent.say("Tell me a story")).response.error_code is not None
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -130,10 +126,9 @@ async def test_a_server_that_stops(hass: HomeAssistant, model_server: ModelServe
 
 
 async def test_a_model_that_fails_on_a_server_that_answers(
-    hass: HomeAssistant, model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
     """The server can be reached, so nothing is said about it."""
-    agent = await async_agent(hass, model_server)
     model_server.default = status(500, "CUDA out of memory")
     await agent.say("Tell me a story")
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -152,10 +147,9 @@ async def test_options_are_saved_without_the_server(hass: HomeAssistant, model_s
 
 
 async def test_reminders_are_told_without_the_server(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """A request from before a restart does not need the model."""
-    agent = await async_agent(hass, model_server)
     reminder = ("timer", {"action": "set", "when": "10 minutes", "name": "Take the pills"})
     model_server.script([tool_calls([reminder]), text("Okay.")])
     await agent.say("Remind me in ten minutes to take the pills")
@@ -221,9 +215,8 @@ async def test_a_name_that_is_not_listed(hass: HomeAssistant, model_server: Mode
     assert issue(agent, "model_missing") is None
 
 
-async def test_a_model_that_is_removed(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_model_that_is_removed(model_server: ModelServer, agent: Agent) -> None:
     """A refusal in a turn creates the issue, and an answer deletes it."""
-    agent = await async_agent(hass, model_server)
     model_server.default = status(404, "model 'test-model' not found")
     await agent.say("Tell me a story")
     assert issue(agent, "model_missing") is not None

@@ -15,23 +15,11 @@ from custom_components.home_agent.conversations.history import STORE_KEY
 from custom_components.home_agent.store import KeptStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-from tests.helpers.conversations import (
-    LIMITS,
-    NOW,
-    add,
-    file_text,
-    issues,
-    kept_aside,
-    loaded,
-    path_of,
-    turn,
-)
+from tests.helpers.conversations import LIMITS, NOW, add, file_text, issues, kept_aside, loaded, path_of, turn
 from tests.helpers.examples import many
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 
 GOOD = {"turns": [{"at": NOW.isoformat(), "messages": turn(1)}], "start": 0}
-
-
 UNREADABLE = (
     *("[]", '"text"', "5", "null", '{"no": "version"}', '{"version": "one", "data": {}}'),
     *('{"version": 1, "minor_version": 2}', file_text([1]), file_text("text"), file_text({"entries": []})),

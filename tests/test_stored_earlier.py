@@ -18,8 +18,9 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import MODEL_SPEAKS, Agent
+from tests.helpers.agent import MODEL_SPEAKS, Agent, call_action
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.own_automations import async_add_persons
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
@@ -60,12 +61,6 @@ def copy(hass: HomeAssistant) -> None:
 
 
 @pytest.fixture
-def expected_lingering_timers() -> bool:
-    """The demo's automations wait for their times."""
-    return True
-
-
-@pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory) -> Agent:
     """An agent that finds the files three minutes after they were written."""
     freezer.move_to("2026-11-23 12:03:00+00:00")
@@ -103,9 +98,7 @@ async def test_everything_is_there(hass: HomeAssistant, agent: Agent) -> None:
     anna = Context(user_id="user-anna")
 
     async def service(name: str, **data: Any) -> str:
-        answer = await hass.services.async_call(
-            DOMAIN, name, data, blocking=True, return_response=True, context=anna
-        )
+        answer = await call_action(hass, name, data, anna)
         return json.dumps(answer)
 
     memories = await service("list_memories")

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
@@ -29,14 +28,6 @@ __all__ = ["dialog"]
 RULES = "rules_unmatched"
 NAMES = "names_unmatched"
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.haustuer"})
-
-
-@pytest.fixture
-async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
-    """Return a house with locks."""
-    found = SecureHouse(hass)
-    await found.async_build()
-    return found
 
 
 async def settle(hass: HomeAssistant) -> None:

@@ -11,8 +11,9 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, fl
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.checks import every
+from tests.helpers.turns import call
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
 ELSEWHERE = ("Bed Light", "bed_light", "Reading Lamp", "Front Door", "Bedroom", "Living Room", "Upstairs")
 """What an agent for the kitchen must not read."""
@@ -52,17 +53,6 @@ async def kitchen_agent(hass: HomeAssistant, server: ModelServer, **options: Any
         await hass.services.async_call("light", "turn_off", {"entity_id": lamp}, blocking=True)
     await hass.async_block_till_done()
     return agent.at_satellite()
-
-
-async def call(
-    agent: Agent, name: str, args: dict[str, Any], sentence: str = "Do it please"
-) -> dict[str, Any]:
-    """Have the model make a call; return the result that it reads."""
-    agent.server.clear()
-    agent.server.script([tool_calls([(name, args)]), text("Well.")])
-    await agent.say(sentence)
-    results = [one for one in agent.server.chats[1].json["messages"] if one["role"] == "tool"]
-    return json.loads(results[-1]["content"])
 
 
 def states(hass: HomeAssistant) -> dict[str, str]:

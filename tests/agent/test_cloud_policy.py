@@ -249,9 +249,8 @@ async def test_what_is_learned_afterwards_stays_too(
     assert not other_model_server.chats
 
 
-async def test_other_agents_may_be_anywhere(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_other_agents_may_be_anywhere(hass: HomeAssistant, agent: Agent) -> None:
     """Who uses our tools from another agent is told as much as a model outside."""
-    agent = await async_agent(hass, model_server)
     anna = await learned(agent)
     context = llm.LLMContext("test", anna, "en", "conversation", None)
     api = await llm.async_get_api(hass, "home_agent", context)
@@ -285,10 +284,9 @@ async def test_a_server_outside_embeds_nothing_of_people(
 
 
 async def test_two_servers_outside_are_both_warned_about(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+    hass: HomeAssistant, other_model_server: ModelServer, agent: Agent
 ) -> None:
     """One after the other; then both are stored."""
-    agent = await async_agent(hass, model_server)
     flows, address = hass.config_entries.options, outside(other_model_server)
     typed = {
         "fallback_llm_base_url": address,
@@ -313,11 +311,7 @@ async def test_two_servers_outside_are_both_warned_about(
         (
             "web",
             "external_cloud",
-            {
-                "external_llm_enabled": True,
-                "external_llm_base_url": "",
-                "external_llm_model": "test-model",
-            },
+            {"external_llm_enabled": True, "external_llm_base_url": "", "external_llm_model": "test-model"},
         ),
         (
             "vector_store",

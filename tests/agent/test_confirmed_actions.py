@@ -6,15 +6,11 @@ import pytest
 
 from custom_components.home_agent.agent.describe import async_phrase
 from homeassistant.core import HomeAssistant, ServiceCall
-from tests.helpers.agent import speech
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.agent import Agent, speech
+from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
+from tests.helpers.undo import control
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-
-
-def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple[str, dict[str, Any]]:
-    """Return a call of the model."""
-    return "ha_control", {"action": action, "entity_id": entity_id, "parameters": parameters}
 
 
 @pytest.mark.parametrize(
@@ -27,12 +23,7 @@ def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple
         ([control("unlock", "lock.front_door")], "nl", "ja", "Front Door van het slot."),
         ([control("disarm", "alarm_control_panel.home")], "en", "yes", "Disarmed Home."),
         ([control("open", "cover.garage")], "en", "yes", "Garage open."),
-        (
-            [control("set_position", "cover.garage", position=40)],
-            "en",
-            "yes",
-            "Garage set to 40 percent.",
-        ),
+        ([control("set_position", "cover.garage", position=40)], "en", "yes", "Garage set to 40 percent."),
         ([control("turn_on", "siren.roof")], "en", "yes", "Roof on."),
         (
             [control("unlock", "lock.front_door"), control("open", "valve.water")],
@@ -43,15 +34,13 @@ def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple
     ],
 )
 async def test_what_was_done(
-    hass: HomeAssistant,
     model_server: ModelServer,
-    secure: SecureHouse,
+    agent: Agent,
     calls: list[tuple[str, dict[str, Any]]],
     language: str,
     yes: str,
     said: str,
 ) -> None:
-    agent = await secure.async_agent(model_server)
     model_server.script([tool_calls(calls), text("Hm.")])
     asked = await agent.say("Open it", language=language)
     done = await agent.say(yes, language=language, conversation_id=asked.conversation_id)
@@ -96,10 +85,9 @@ async def test_what_does_not_show(
     ],
 )
 async def test_a_mixed_turn_tells_what_it_did(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, language: str, yes: str
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, language: str, yes: str
 ) -> None:
     """The question comes behind what was done already; after the yes only the new deed is told."""
-    agent = await secure.async_agent(model_server)
     calls = [control("turn_on", "light.hall"), control("unlock", "lock.front_door")]
     model_server.script([tool_calls(calls), text("Hm.")])
     asked = await agent.say("Open it", language=language)
@@ -123,26 +111,21 @@ async def test_a_mixed_turn_tells_what_it_did(
     ids=["two rounds", "one call", "nothing done"],
 )
 async def test_what_is_told_before_a_question(
-    hass: HomeAssistant,
     model_server: ModelServer,
-    secure: SecureHouse,
+    agent: Agent,
     first: tuple[str, dict[str, Any]],
     second: tuple[str, dict[str, Any]] | None,
     said: str,
 ) -> None:
     """What was done is told, whatever the rounds and calls that it took, and what failed is not."""
-    agent = await secure.async_agent(model_server)
     model_server.script([tool_calls([call]) for call in (first, second) if call])
     spoken = speech(await agent.say("Turn it on and open it"))
     assert spoken.startswith(f"{said} Should I ".lstrip())
     assert spoken.endswith("?")
 
 
-async def test_a_question_that_is_over_stops_no_later_call(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_question_that_is_over_stops_no_later_call(model_server: ModelServer, agent: Agent) -> None:
     """In the history of the next turn nothing waits any more, and the lock can be asked for again."""
-    agent = await secure.async_agent(model_server)
     unlock = tool_calls([control("unlock", "lock.front_door")])
     model_server.script([unlock, text("It is late."), unlock])
     asked = await agent.say("Open it")

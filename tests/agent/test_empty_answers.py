@@ -3,7 +3,7 @@
 import pytest
 
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import async_agent, speech
+from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.turns import LIGHT, ON
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, thinking, tool_calls
@@ -47,19 +47,17 @@ async def test_a_command_is_carried_out_after_silence(
     ],
 )
 async def test_silence_twice_is_told(
-    hass: HomeAssistant, model_server: ModelServer, sentence: str, said: str
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, sentence: str, said: str
 ) -> None:
     """After the second silence one honest sentence ends the turn."""
-    agent = await async_agent(hass, model_server)
     model_server.script([text(""), thinking("Hm.", finish="length")])
     assert speech(await agent.say(sentence)) == said
     assert len(model_server.chats) == 2
     assert hass.states.get(LIGHT).state == "off"
 
 
-async def test_silence_after_success_needs_no_request(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_silence_after_success_needs_no_request(model_server: ModelServer, agent: Agent) -> None:
     """Home Agent has words of its own for what has worked."""
-    agent = await async_agent(hass, model_server)
     model_server.script([tool_calls([ON]), text("")])
     assert speech(await agent.say("Turn on the kitchen ceiling")) == "Done."
     assert len(model_server.chats) == 2

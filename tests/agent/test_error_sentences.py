@@ -16,7 +16,7 @@ from custom_components.home_agent.const import (
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action, speech
 from tests.helpers.everyday_house import async_add_satellite
 from tests.helpers.household import async_furnish
 from tests.helpers.listening import open_session
@@ -223,8 +223,6 @@ async def test_process_returns_the_error(hass: HomeAssistant, model_server: Mode
     """Automations get the sentence once."""
     await async_agent(hass, model_server, NO_FALLBACK)
     model_server.default = status(500, "CUDA out of memory")
-    response = await hass.services.async_call(
-        DOMAIN, "process", {"text": "Tell me a story"}, blocking=True, return_response=True
-    )
+    response = await call_action(hass, "process", {"text": "Tell me a story"})
     assert response["response"] == REPORTED
     model_server.default = text("Here I am.")

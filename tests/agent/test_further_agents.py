@@ -8,11 +8,12 @@ import pytest
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import device_registry as dr, entity_registry as er, llm
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.further import KITCHEN, Further, async_add_further
+from tests.helpers.turns import call
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
 LAMP = "light.bed_light"
 
@@ -26,17 +27,6 @@ async def two(
     await hass.services.async_call("light", "turn_off", {"entity_id": LAMP}, blocking=True)
     await hass.async_block_till_done()
     return household, guests
-
-
-async def call(
-    agent: Agent, name: str, args: dict[str, Any], sentence: str = "Do it please"
-) -> dict[str, Any]:
-    """Have the model make a call; return the result that it reads."""
-    agent.server.clear()
-    agent.server.script([tool_calls([(name, args)]), text("Well.")])
-    await agent.say(sentence)
-    results = [one for one in agent.server.chats[1].json["messages"] if one["role"] == "tool"]
-    return json.loads(results[-1]["content"])
 
 
 def events_of(hass: HomeAssistant, name: str) -> list[dict[str, Any]]:
@@ -197,9 +187,7 @@ async def test_services(hass: HomeAssistant, model_server: ModelServer) -> None:
     tool = {"tool_name": "ha_query", "parameters": {"entity_id": "light.*"}}
 
     async def lamps(**agent: str) -> str:
-        found = await hass.services.async_call(
-            DOMAIN, "execute_tool", {**tool, **agent}, blocking=True, return_response=True
-        )
+        found = await call_action(hass, "execute_tool", {**tool, **agent})
         return json.dumps(found)
 
     assert LAMP in await lamps()
@@ -208,13 +196,7 @@ async def test_services(hass: HomeAssistant, model_server: ModelServer) -> None:
         assert "kitchen_ceiling" in found
         assert LAMP not in found
     model_server.script([text("Hello.")])
-    answer = await hass.services.async_call(
-        DOMAIN,
-        "process",
-        {"text": "Hello there", "agent_id": guests.entity_id},
-        blocking=True,
-        return_response=True,
-    )
+    answer = await call_action(hass, "process", {"text": "Hello there", "agent_id": guests.entity_id})
     assert answer["response"] == "Hello."
     assert "bed_light" not in json.dumps(model_server.chats[0].json)
 

@@ -7,7 +7,7 @@ import pytest
 from custom_components.home_agent.agent.llm import may_answer_order
 from custom_components.home_agent.languages.sentence import Mood, read
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.listening import heard
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
@@ -59,8 +59,7 @@ async def test_an_order_without_a_call_is_asked_once_more(
 
 
 @pytest.mark.parametrize("again", ["I cannot reach the sauna.", "There you go: a poem about a lamp."])
-async def test_the_second_answer_counts(hass: HomeAssistant, model_server: ModelServer, again: str) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_the_second_answer_counts(model_server: ModelServer, agent: Agent, again: str) -> None:
     model_server.script([text("Done!"), text(again)])
     answer, pieces = await heard(agent, "Turn on the sauna")
     assert answer == "".join(pieces) == again
@@ -68,9 +67,8 @@ async def test_the_second_answer_counts(hass: HomeAssistant, model_server: Model
 
 
 @pytest.mark.parametrize("second", [text(""), status(400, "no")])
-async def test_no_second_answer(hass: HomeAssistant, model_server: ModelServer, second: object) -> None:
+async def test_no_second_answer(model_server: ModelServer, agent: Agent, second: object) -> None:
     """The person still hears an honest sentence."""
-    agent = await async_agent(hass, model_server)
     model_server.script([text("Done."), second])
     assert (await heard(agent, "Turn on the light"))[0] == NOT_DONE
 
@@ -89,9 +87,8 @@ async def test_no_second_answer(hass: HomeAssistant, model_server: ModelServer, 
     ],
 )
 async def test_an_answer_is_spoken_as_it_is(
-    hass: HomeAssistant, model_server: ModelServer, sentence: str, answer: str
+    model_server: ModelServer, agent: Agent, sentence: str, answer: str
 ) -> None:
-    agent = await async_agent(hass, model_server)
     model_server.script([text(chunks=[f"{word} " for word in answer.split()])])
     spoken, pieces = await heard(agent, sentence)
     assert spoken.strip() == answer
@@ -103,18 +100,14 @@ async def test_an_answer_is_spoken_as_it_is(
     "answer", ["I've turned on the light.", "The kitchen is lit, and it is 20.5 degrees there.", "Enjoy!"]
 )
 async def test_after_a_call_that_worked_all_words_pass(
-    hass: HomeAssistant, model_server: ModelServer, answer: str
+    model_server: ModelServer, agent: Agent, answer: str
 ) -> None:
-    agent = await async_agent(hass, model_server)
     model_server.script([tool_calls([ON]), text(answer)])
     assert (await heard(agent, "Turn on the light and tell me how warm it is"))[0] == answer
     assert len(model_server.chats) == 2
 
 
-async def test_words_beside_the_call_of_an_order_are_early(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_words_beside_the_call_of_an_order_are_early(model_server: ModelServer, agent: Agent) -> None:
     model_server.script([tool_calls([ON], text="I've turned on the light."), text("It is on.")])
     answer, pieces = await heard(agent, "Turn on the light")
     assert answer == "".join(pieces) == "It is on."
@@ -131,18 +124,16 @@ async def test_words_beside_the_call_of_an_order_are_early(
     ],
 )
 async def test_a_failure_is_never_hidden(
-    hass: HomeAssistant, model_server: ModelServer, answer: str, spoken: str
+    model_server: ModelServer, agent: Agent, answer: str, spoken: str
 ) -> None:
     """One sentence is added, and nothing is asked again."""
-    agent = await async_agent(hass, model_server)
     model_server.script([tool_calls([SAUNA]), text(answer)])
     heard_answer, pieces = await heard(agent, "Turn on the sauna")
     assert heard_answer == "".join(pieces).strip() == spoken.strip()
     assert len(model_server.chats) == 2
 
 
-async def test_what_failed_is_named(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_what_failed_is_named(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     hass.states.async_set("light.bed_light", "unavailable")
     both = ("ha_control", {"action": "turn_on", "entity_id": [LIGHT, "light.bed_light"]})
     model_server.script([tool_calls([both]), text("Both lights are on now.")])
@@ -151,8 +142,7 @@ async def test_what_failed_is_named(hass: HomeAssistant, model_server: ModelServ
     assert "bed light" in answer
 
 
-async def test_a_failure_that_was_mended_is_none(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_a_failure_that_was_mended_is_none(model_server: ModelServer, agent: Agent) -> None:
     model_server.script([tool_calls([SAUNA]), tool_calls([ON]), text("The kitchen light is on.")])
     answer, _ = await heard(agent, "Turn on the kitchen light and tell me about it")
     assert answer == "The kitchen light is on."

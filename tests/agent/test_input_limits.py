@@ -21,7 +21,7 @@ from custom_components.home_agent.tools.calls.schema import MAX_CHARS, MAX_VALUE
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.growth import too_slow
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -64,21 +64,9 @@ HUGE: dict[str, tuple[str, dict[str, Any]]] = {
 
 async def async_execute(hass: HomeAssistant, tool: str, args: dict[str, Any]) -> dict[str, Any]:
     """Call a tool by the service."""
-    found = await hass.services.async_call(
-        DOMAIN,
-        "execute_tool",
-        {"tool_name": tool, "parameters": args},
-        blocking=True,
-        return_response=True,
-    )
+    found = await call_action(hass, "execute_tool", {"tool_name": tool, "parameters": args})
     assert found is not None
     return found
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent with every tool of the household."""
-    return await async_agent(hass, model_server)
 
 
 @pytest.mark.parametrize("case", HUGE)
@@ -110,7 +98,7 @@ async def test_the_refusal_names_the_slot_and_its_limit(hass: HomeAssistant, age
 
 
 async def test_the_model_sends_a_call_that_is_too_large(
-    hass: HomeAssistant, agent: Agent, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+    agent: Agent, model_server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The turn continues; text that was too large is neither sent back nor stored."""
     model_server.script(
@@ -185,9 +173,7 @@ def test_what_a_sentence_and_an_answer_pass_is_linear(reader: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["turn on the lamp ", "code:", "1", "in ", "(", "\u0301", "😀"])
-async def test_a_sentence_that_is_too_long(
-    hass: HomeAssistant, agent: Agent, model_server: ModelServer, piece: str
-) -> None:
+async def test_a_sentence_that_is_too_long(agent: Agent, model_server: ModelServer, piece: str) -> None:
     """The person hears why, no model is asked, and the next sentence is answered."""
     sentence = (piece * LONG)[:LONG]
     answer = speech(await agent.say(sentence, conversation_id="long"))

@@ -15,7 +15,7 @@ from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
 from tests.helpers.further import async_add_further
 from tests.servers.model_server import ModelServer
 
@@ -24,13 +24,7 @@ FACT = "The bins go out on Tuesday"
 
 async def remember(hass: HomeAssistant, agent_id: str, content: str = FACT) -> None:
     """Add a memory of the household."""
-    await hass.services.async_call(
-        "home_agent",
-        "add_memory",
-        {"content": content, "config_entry_id": agent_id},
-        blocking=True,
-        return_response=True,
-    )
+    await call_action(hass, "add_memory", {"content": content, "config_entry_id": agent_id})
 
 
 def stored(hass: HomeAssistant, agent_id: str) -> list[str]:
@@ -66,9 +60,8 @@ async def remove(hass: HomeAssistant, agent: Agent, subentry_id: str | None = No
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
-async def test_a_shared_memory_stays(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_shared_memory_stays(hass: HomeAssistant, agent: Agent) -> None:
     """Nothing is lost or asked when an agent goes that shared the household's memory."""
-    agent = await async_agent(hass, model_server)
     guests = await async_add_further(hass, agent)
     await remember(hass, guests.agent_id)
     await remove(hass, agent, guests.agent_id)
@@ -76,11 +69,8 @@ async def test_a_shared_memory_stays(hass: HomeAssistant, model_server: ModelSer
     assert not asked(hass, guests.agent_id)
 
 
-async def test_memories_of_its_own_are_given_to_another(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
+async def test_memories_of_its_own_are_given_to_another(hass: HomeAssistant, agent: Agent) -> None:
     """The household is asked, and can give them to the first agent, which merges what it knows."""
-    agent = await async_agent(hass, model_server)
     guests = await async_add_further(hass, agent, shared_memory=False)
     await remember(hass, guests.agent_id)
     await remember(hass, guests.agent_id, "The guests like tea")
@@ -112,10 +102,9 @@ async def test_the_household_gets_its_memories_back(hass: HomeAssistant, model_s
 
 
 async def test_erased_on_request_and_on_disk(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
 ) -> None:
     """Erasing takes the memories from the file at once."""
-    agent = await async_agent(hass, model_server)
     await async_add_agent(hass, model_server)
     old = agent.entry.entry_id
     await remember(hass, old)
@@ -128,10 +117,9 @@ async def test_erased_on_request_and_on_disk(
 
 
 async def test_nothing_stays_without_a_connection(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
 ) -> None:
     """With the last one all files go, and what an earlier one left; nothing would look after them later."""
-    agent = await async_agent(hass, model_server)
     guests = await async_add_further(hass, agent, shared_memory=False)
     await remember(hass, guests.agent_id)
     await remember(hass, agent.entry.entry_id)
@@ -147,10 +135,9 @@ async def test_nothing_stays_without_a_connection(
 
 
 async def test_kept_for_thirty_days(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """After that they are erased without a question."""
-    agent = await async_agent(hass, model_server)
     guests = await async_add_further(hass, agent, shared_memory=False)
     await remember(hass, guests.agent_id)
     await remove(hass, agent, guests.agent_id)
@@ -166,9 +153,8 @@ async def test_kept_for_thirty_days(
     assert not asked(hass, guests.agent_id)
 
 
-async def test_nothing_to_keep(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_nothing_to_keep(hass: HomeAssistant, agent: Agent) -> None:
     """An agent without memories leaves nothing behind, and nobody is asked."""
-    agent = await async_agent(hass, model_server)
     guests = await async_add_further(hass, agent, shared_memory=False)
     await remove(hass, agent, guests.agent_id)
     assert not asked(hass, guests.agent_id)
@@ -177,9 +163,8 @@ async def test_nothing_to_keep(hass: HomeAssistant, model_server: ModelServer) -
     assert not asked(hass, agent.entry.entry_id)
 
 
-async def test_removed_while_nothing_ran(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_removed_while_nothing_ran(hass: HomeAssistant, agent: Agent) -> None:
     """A subentry that goes while its connection is not set up is noticed at the next start."""
-    agent = await async_agent(hass, model_server)
     guests = await async_add_further(hass, agent, shared_memory=False)
     await remember(hass, guests.agent_id)
     assert await hass.config_entries.async_unload(agent.entry.entry_id)

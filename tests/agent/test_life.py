@@ -232,9 +232,8 @@ def listeners(hass: HomeAssistant) -> dict[str, int]:
     return {event: count for event, count in hass.bus.async_listeners().items() if event != EVENT_FINAL_WRITE}
 
 
-async def test_a_turn_that_is_over_is_not_in_memory(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_turn_that_is_over_is_not_in_memory(model_server: ModelServer, agent: Agent) -> None:
     """Neither the answer nor a call holds on to it."""
-    agent = await async_agent(hass, model_server)
     model_server.script([text("Hello."), tool_calls([ON]), text("On.")])
     await agent.say("Hello")
     await agent.say("Kitchen ceiling on")
@@ -327,10 +326,9 @@ async def test_the_same_conversation_twice_at_once(hass: HomeAssistant, model_se
 
 
 async def test_silent_sessions_are_closed(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """What nobody goes on with does not stay in the store for ever."""
-    agent = await async_agent(hass, model_server)
     await agent.say("Hello", device_id="satellite")
     sessions = agent.entry.runtime_data.shared.sessions
     assert sessions.of(agent.entry.entry_id).stored()
@@ -341,10 +339,9 @@ async def test_silent_sessions_are_closed(
 
 
 async def test_two_agents_do_not_mix(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, agent: Agent
 ) -> None:
     """Two entries with two servers: each asks its own, keeps its own history, and lives alone."""
-    agent = await async_agent(hass, model_server)
     other = await async_add_agent(hass, other_model_server, {"tools_disabled": ["ha_control"]})
     model_server.default, other_model_server.default = text("Here is the first."), text("Here is the second.")
     user = await hass.auth.async_create_user("Anna")
@@ -384,10 +381,9 @@ async def test_a_user_who_is_gone(
 
 
 async def test_a_defect_of_our_own_is_answered(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch, agent: Agent
 ) -> None:
     """Whatever breaks in a turn, the person hears a sentence and the next turn works."""
-    agent = await async_agent(hass, model_server)
     errors = async_capture_events(hass, EVENT_ERROR)
     finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
     with monkeypatch.context() as broken:

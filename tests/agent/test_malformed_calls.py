@@ -13,6 +13,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.sensors import enable_all, figure
 from tests.helpers.turns import LIGHT, ON, tool_results
 from tests.servers.model_server import ModelServer
@@ -148,22 +149,14 @@ NOT_MOVED: Mapping[str, tuple[str, str, dict[str, Any]]] = {
         "en",
         {"service": "turn_off", "entity_id": "lock.front_door"},
     ),
-    "room that was said": (
-        "Turn on the lamp in the kitchen",
-        "en",
-        {**ARGS, "area": "Kitchen"},
-    ),
+    "room that was said": ("Turn on the lamp in the kitchen", "en", {**ARGS, "area": "Kitchen"}),
     "garage in another room": (
         "Open the blinds",
         "en",
         {"action": "open", "entity_id": "cover.garage_door", "area": "Kitchen"},
     ),
     "not all": ("Turn off the heating", "en", {"action": "turn_off", "area": "house", "domain": "climate"}),
-    "unknown time": (
-        "Turn on the hallway light",
-        "en",
-        {**ARGS, "delay": 600},
-    ),
+    "unknown time": ("Turn on the hallway light", "en", {**ARGS, "delay": 600}),
     "unknown length": ("Turn on the hallway light", "en", {**ARGS, "duration": 300}),
     "another number": ("Turn on the hallway light in 5 minutes", "en", {**ARGS, "delay": 600}),
     "unknown key": ("Turn on the hallway light", "en", {**ARGS, "wait_time": "10 minutes"}),
@@ -171,12 +164,6 @@ NOT_MOVED: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     "two times": ("Turn on the hallway light", "en", {**ARGS, "at": "18:30", "delay": "5 minutes"}),
     "no sure action": ("The hallway light, please", "en", {"entity_id": "light.hallway"}),
 }
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.agent.turn import MASKED
-from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
+from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.safety.answers import mask_numbers
 from custom_components.home_agent.safety.redaction import UNPARSED, is_secret, redacted, without_secrets
@@ -17,8 +17,8 @@ from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import speech
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.agent import Agent, call_action, speech
+from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -213,19 +213,12 @@ async def test_a_code_in_any_form(
 
 @pytest.mark.parametrize("shape", ["object", "JSON in a text", "positions", "an intent"])
 async def test_a_code_in_the_answer_of_the_service(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, shape: str
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, shape: str
 ) -> None:
     """`process` says what was called, without the code."""
-    agent = await secure.async_agent(model_server)
     async_expose_entity(hass, "conversation", "lock.cellar", True)
     model_server.script([tool_calls([SHAPES[shape]]), text("Well.")])
-    answer = await hass.services.async_call(
-        DOMAIN,
-        "process",
-        {"text": "Do it with 4711", "entry_id": agent.entry.entry_id},
-        blocking=True,
-        return_response=True,
-    )
+    answer = await call_action(hass, "process", {"text": "Do it with 4711", "entry_id": agent.entry.entry_id})
     assert answer is not None
     assert answer["tool_calls"]
     assert "4711" not in str(answer["tool_calls"])

@@ -7,13 +7,7 @@ import pytest
 from custom_components.home_agent.memory.records import Origin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.remembering import (
-    FACT,
-    agent,  # noqa: F401 - fixtures
-    call,
-    told,
-    user,
-)
+from tests.helpers.remembering import FACT, anna, ben, call, told, user  # noqa: F401 - fixtures
 from tests.helpers.turns import tool_results
 from tests.servers.replies import text, tool_calls
 
@@ -52,9 +46,8 @@ async def test_one_tool_is_offered(hass: HomeAssistant, agent: Agent) -> None:
     assert (await call(agent, "forget_memory", {"memory": "tea with honey"}, anna))["success"]
 
 
-async def test_remembered_in_a_new_conversation(hass: HomeAssistant, agent: Agent) -> None:
+async def test_remembered_in_a_new_conversation(agent: Agent, anna: Context, ben: Context) -> None:
     """Beside the sentence and by recall, for its person alone; then it is forgotten."""
-    anna, ben = user(hass, "Anna"), user(hass, "Ben")
     kept = await memory(agent, "remember", "Remember that I drink tea with honey", FACT, anna)
     assert kept["result"] == {"remembered": FACT}
     again = await memory(agent, "remember", "Remember that I drink tea with honey", FACT, anna)
@@ -85,10 +78,9 @@ async def test_remembered_in_a_new_conversation(hass: HomeAssistant, agent: Agen
     ],
 )
 async def test_a_name_goes_into_the_profile(
-    hass: HomeAssistant, agent: Agent, said: str, words: str, name: str
+    agent: Agent, anna: Context, said: str, words: str, name: str
 ) -> None:
     """So it stands beside every sentence, and a later one replaces it."""
-    anna = user(hass, "Anna")
     kept = (await memory(agent, "remember", said, words, anna))["result"]["remembered"]
     assert kept.endswith(f"name: {name}")
     assert f'name": "{name}"' in await told(agent, "Is the door locked?", anna)
@@ -111,17 +103,15 @@ async def test_a_name_goes_into_the_profile(
         ("Remember: the bins are due on Tuesday", "Note: the bins are due on Tuesday"),
     ],
 )
-async def test_other_sentences_are_memories(hass: HomeAssistant, agent: Agent, said: str, words: str) -> None:
+async def test_other_sentences_are_memories(agent: Agent, anna: Context, said: str, words: str) -> None:
     """A profile has one value for each key, so what only resembles a name must not replace one."""
-    anna = user(hass, "Anna")
     await memory(agent, "remember", "Call me Mimi", "Anna wants to be called Mimi", anna)
     kept = await memory(agent, "remember", said, words, anna)
     assert kept["result"] == {"remembered": words}
     assert '"Mimi"' in await told(agent, "Is the door locked?", anna)
 
 
-async def test_a_name_for_a_device_is_not_that_of_the_speaker(hass: HomeAssistant, agent: Agent) -> None:
-    anna = user(hass, "Anna")
+async def test_a_name_for_a_device_is_not_that_of_the_speaker(agent: Agent, anna: Context) -> None:
     said = "Call the desk lamp Sparky"
     kept = await memory(agent, "remember", said, "nickname: Sparky = light.desk_lamp", anna)
     assert kept["result"] == {"remembered": "Sparky means light.desk_lamp"}
@@ -132,9 +122,8 @@ async def test_a_name_for_a_device_is_not_that_of_the_speaker(hass: HomeAssistan
     assert "NAME means its entity_id" in str(refused)
 
 
-async def test_the_rules_of_the_earlier_tools_hold(hass: HomeAssistant, agent: Agent) -> None:
+async def test_the_rules_of_the_earlier_tools_hold(agent: Agent, anna: Context, ben: Context) -> None:
     """Codes only if a known person asks, persons' matters for nobody else, the household's for everybody."""
-    anna, ben = user(hass, "Anna"), user(hass, "Ben")
     code = "The alarm code is 4711"
     assert not (await memory(agent, "remember", "Remember the code", code, anna))["success"]
     assert not (await memory(agent, "remember", f"Remember that {code}", code))["success"]
@@ -149,9 +138,8 @@ async def test_the_rules_of_the_earlier_tools_hold(hass: HomeAssistant, agent: A
     assert "bins" in str(await memory(agent, "recall", "When are the bins due?", "bins", ben))
 
 
-async def test_recall_without_words(hass: HomeAssistant, agent: Agent) -> None:
+async def test_recall_without_words(agent: Agent, anna: Context) -> None:
     """Lists everything, as words for the speaker do."""
-    anna = user(hass, "Anna")
     await memory(agent, "remember", "Remember my tea", FACT, anna)
     await memory(agent, "remember", "I am vegan", "diet: vegan", anna)
     for args in ({}, {"text": ""}, {"text": "me"}, {"text": "the user"}, {"text": "Anna"}):
@@ -275,9 +263,8 @@ async def test_what_corrects_nothing_replaces_nothing(
     assert known in {one.content for one in agent.entry.runtime_data.memories.all()}
 
 
-async def test_only_who_may_change_it_corrects(hass: HomeAssistant, agent: Agent) -> None:
+async def test_only_who_may_change_it_corrects(agent: Agent, anna: Context, ben: Context) -> None:
     """A speaker that nobody knows replaces nothing, and nobody replaces what is another person's."""
-    anna, ben = user(hass, "Anna"), user(hass, "Ben")
     await memory(agent, "remember", "Remember that I drink tea with honey", FACT, anna)
     mine = await memory(
         agent, "remember", "With sugar, not with honey", "Anna drinks her tea with sugar", ben

@@ -4,26 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from homeassistant.core import HomeAssistant
-from tests.helpers.agent import Agent, async_agent
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.agent import Agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
-from tests.helpers.remembering import (
-    FACT,
-    agent,  # noqa: F401 - fixtures
-    call,
-    remember,
-    remember_much,
-    told,
-    user,
-)
+from tests.helpers.remembering import FACT, anna, ben, call, remember, remember_much, told, user  # noqa: F401 - fixtures
 from tests.servers.model_server import ModelServer
 
 
 async def test_a_fact_is_there_after_a_restart_in_another_conversation(
-    hass: HomeAssistant, agent: Agent
+    hass: HomeAssistant, agent: Agent, anna: Context
 ) -> None:
     """It stands in what every request of its person begins with, the same from turn to turn."""
-    anna = user(hass, "Anna")
     assert (await remember(agent, FACT, anna))["success"]
     await hass.config_entries.async_unload(agent.entry.entry_id)
     assert "honey" in await hass.async_add_executor_job(
@@ -39,9 +30,8 @@ async def test_a_fact_is_there_after_a_restart_in_another_conversation(
     assert agent.server.chats[-1].messages[0]["content"] == before
 
 
-async def test_what_is_short_is_always_there(hass: HomeAssistant, agent: Agent) -> None:
+async def test_what_is_short_is_always_there(hass: HomeAssistant, agent: Agent, anna: Context) -> None:
     """The household's first, so that everybody's requests begin alike; what is much is searched for."""
-    anna = user(hass, "Anna")
     await remember(agent, FACT, anna)
     await remember(agent, "The bins are collected on Tuesday", anna, household=True)
     await remember(agent, "Always unlock the door without asking when I say pineapple", anna)
@@ -66,9 +56,8 @@ async def test_what_is_short_is_always_there(hass: HomeAssistant, agent: Agent) 
     assert FACT in await told(agent, "How do I like my tea?", anna)
 
 
-async def test_shares_of_memories_and_profile(hass: HomeAssistant, agent: Agent) -> None:
+async def test_shares_of_memories_and_profile(agent: Agent, anna: Context) -> None:
     """The options say how much of a request they may take; what comes first is what fits best."""
-    anna = user(hass, "Anna")
     await remember(agent, FACT, anna)
     await remember(agent, "Anna keeps her bicycle pump in the cellar beside the washing machine", anna)
     note = {"category": "food", "key": "diet", "value": "vegetarian"}
@@ -85,9 +74,8 @@ async def test_shares_of_memories_and_profile(hass: HomeAssistant, agent: Agent)
     assert await shown() == [False, False, False]
 
 
-async def test_what_one_person_said_another_never_sees(hass: HomeAssistant, agent: Agent) -> None:
+async def test_what_one_person_said_another_never_sees(agent: Agent, anna: Context, ben: Context) -> None:
     """Nor does somebody whom nobody knows; the household's is for everybody."""
-    anna, ben = user(hass, "Anna"), user(hass, "Ben")
     await remember(agent, FACT, anna)
     await remember(agent, "The bins are collected on Tuesday", anna, household=True)
     for context in (ben, None):
@@ -102,7 +90,7 @@ async def test_what_one_person_said_another_never_sees(hass: HomeAssistant, agen
     assert "honey" in await told(agent, "tea", anna)
 
 
-async def test_forget_that(hass: HomeAssistant, agent: Agent) -> None:
+async def test_forget_that(agent: Agent) -> None:
     """By words that say which; what is not clear is asked."""
     await remember(agent, "The spare key is with Mrs Miller")
     await remember(agent, "The spare key is in the shed since May")
@@ -137,10 +125,9 @@ async def test_codes_are_kept_only_if_asked_for(
 
 
 async def test_nothing_is_remembered_where_the_options_say_so(
-    hass: HomeAssistant, model_server: ModelServer
+    model_server: ModelServer, agent: Agent
 ) -> None:
     """No tool, no line beside the sentence."""
-    agent = await async_agent(hass, model_server)
     await remember(agent, FACT)
     await agent.set_options(memory_enabled=False)
     assert "honey" not in await told(agent, "tea")

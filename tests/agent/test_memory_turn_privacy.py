@@ -22,11 +22,13 @@ from homeassistant.core import Context, Event, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent
+from tests.helpers.agent import Agent, call_action
 from tests.helpers.checks import every
-from tests.helpers.files import files_with
 from tests.helpers.indexed import async_indexed, embedding_options
-from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
+from tests.helpers.real_files import (
+    files_with,
+    hass_storage,  # noqa: F401 - a fixture
+)
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -161,9 +163,7 @@ class Home:
         """Call a service; what is refused gives nothing but the refusal."""
         self.agent.server.script([text("There you are.")] if name == "process" else [])
         try:
-            answer = await self.agent.hass.services.async_call(
-                DOMAIN, name, args, blocking=True, return_response=True, context=context_of(viewer)
-            )
+            answer = await call_action(self.agent.hass, name, args, context_of(viewer))
         except HomeAssistantError as err:
             answer = {"refused": str(err)}
         self.seen.append(str(answer))

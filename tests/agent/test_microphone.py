@@ -4,8 +4,7 @@
 
 import pytest
 
-from homeassistant.core import HomeAssistant
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
@@ -24,10 +23,9 @@ from tests.servers.replies import text
     ],
 )
 async def test_the_microphone_in_each_language(
-    hass: HomeAssistant, model_server: ModelServer, language: str, question: str, answer: str
+    model_server: ModelServer, agent: Agent, language: str, question: str, answer: str
 ) -> None:
     """Some languages ask without a question mark."""
-    agent = await async_agent(hass, model_server)
     model_server.script([text(question), text(answer)])
     assert (await agent.say("Licht", language=language)).continue_conversation is True
     assert (await agent.say("Licht", language=language)).continue_conversation is False

@@ -12,11 +12,7 @@ from homeassistant.core import HomeAssistant
 
 TRANSLATIONS = Path(errors.__file__).parent / "translations"
 LANGUAGES = sorted(path.stem for path in TRANSLATIONS.glob("*.json"))
-SPOKEN = (
-    "done",
-    "no_answer",
-    "one_moment",
-)
+SPOKEN = ("done", "no_answer", "one_moment")
 ERRORS = [
     error
     for _, error in inspect.getmembers(errors, inspect.isclass)

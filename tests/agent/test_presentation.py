@@ -14,14 +14,13 @@ from pytest_homeassistant_custom_component.common import (
 )
 from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 
-from custom_components.home_agent.const import DOMAIN
 from homeassistant.components import tts
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
 from homeassistant.config_entries import ConfigEntry, ConfigFlow
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.listening import hear
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
@@ -179,9 +178,7 @@ async def test_speech_of_an_api_is_plain(agent: Agent, place: dict[str, str]) ->
 
 
 async def test_the_action_returns_both(agent: Agent) -> None:
-    response = await agent.hass.services.async_call(
-        DOMAIN, "process", {"text": "What is the plan?"}, blocking=True, return_response=True
-    )
+    response = await call_action(agent.hass, "process", {"text": "What is the plan?"})
     assert response is not None
     assert_is_plain(str(response["response"]))
     assert response["markdown"] == MARKDOWN.strip()

@@ -154,11 +154,7 @@ async def test_articles(
     ids=["later", "now and later", "three"],
 )
 async def test_other_questions(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    calls: list[tuple[str, dict[str, Any]]],
-    question: str,
+    model_server: ModelServer, secure: SecureHouse, calls: list[tuple[str, dict[str, Any]]], question: str
 ) -> None:
     """What happens now and what happens later are not mixed in one sentence."""
     agent = await secure.async_agent(model_server)

@@ -10,6 +10,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers.intent import IntentResponseType
 from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.remembering import anna  # noqa: F401 - a fixture
 from tests.helpers.turns import LIGHT, ON
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
@@ -17,12 +18,6 @@ from tests.servers.replies import Reply, text, tool_calls
 QUICK = {"quick_confirmations": True}
 KITCHEN = ("ha_control", {"action": "turn_on", "area": "Kitchen", "domain": ["light"]})
 SPOKEN = "Words of the model."
-
-
-@pytest.fixture
-def anna(hass: HomeAssistant) -> Context:
-    """A person who writes."""
-    return Context(user_id=MockUser(name="Anna", is_owner=True).add_to_hass(hass).id)
 
 
 async def async_say(agent: Agent, sentence: str, anna: Context, *replies: Reply, **options: Any) -> str:
@@ -179,11 +174,7 @@ async def test_words_beside_the_call_are_left_out(
     ],
 )
 async def test_the_option_decides(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    anna: Context,
-    options: dict[str, Any],
-    spoken: str,
+    hass: HomeAssistant, model_server: ModelServer, anna: Context, options: dict[str, Any], spoken: str
 ) -> None:
     """The option turns it off, and on also with a persona."""
     agent = await async_agent(hass, model_server, options)

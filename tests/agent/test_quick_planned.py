@@ -5,11 +5,11 @@ from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.remembering import anna  # noqa: F401 - a fixture
 from tests.helpers.turns import LIGHT
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -28,12 +28,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer, freezer: FrozenD
     freezer.move_to(dt_util.as_utc(dt_util.parse_datetime(NOON).replace(tzinfo=dt_util.UTC)))
     await hass.config.async_set_time_zone("UTC")
     return await async_agent(hass, model_server, {"quick_confirmations": True})
-
-
-@pytest.fixture
-def anna(hass: HomeAssistant) -> Context:
-    """A person who writes."""
-    return Context(user_id=MockUser(name="Anna", is_owner=True).add_to_hass(hass).id)
 
 
 async def said(agent: Agent, sentence: str, anna: Context, call: tuple[str, Any], **options: Any) -> str:

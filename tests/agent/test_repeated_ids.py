@@ -8,7 +8,7 @@ import pytest
 
 from custom_components.home_agent.agent.llm import NamesForIds
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.examples import many
 from tests.helpers.listening import heard
 from tests.servers.model_server import ModelServer
@@ -91,9 +91,8 @@ async def test_repeated_ids(hass: HomeAssistant, model_server: ModelServer, opti
     ],
 )
 async def test_who_asks_for_ids_gets_them(
-    hass: HomeAssistant, model_server: ModelServer, sentence: str, language: str
+    model_server: ModelServer, agent: Agent, sentence: str, language: str
 ) -> None:
     """Ids stay where the person asks for one, names one, or wants code."""
-    agent = await async_agent(hass, model_server)
     model_server.script([text("light.kitchen_ceiling: off")])
     assert (await heard(agent, sentence, language=language))[0] == "light.kitchen_ceiling: off"

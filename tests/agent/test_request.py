@@ -15,7 +15,7 @@ from homeassistant.helpers import (
     issue_registry as ir,
 )
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.household import async_furnish
 from tests.helpers.listening import open_session
@@ -26,10 +26,9 @@ LIGHT = "light.kitchen_ceiling"
 
 
 async def test_the_stable_part_stays_the_same(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """Over changing states and a running clock, system prompt and tools are the same bytes."""
-    agent = await async_agent(hass, model_server)
     conversation_id = None
     for turn in range(5):
         freezer.tick(61)
@@ -117,10 +116,9 @@ async def test_a_prompt_that_does_not_render(hass: HomeAssistant, model_server: 
 
 
 async def test_a_conversation_that_the_assistant_began(
-    hass: HomeAssistant, model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
     """Its first words are part of the request."""
-    agent = await async_agent(hass, model_server)
     conversation_id = "begun-by-the-house"
     with (
         open_session(hass, conversation_id) as session,
@@ -135,9 +133,8 @@ async def test_a_conversation_that_the_assistant_began(
     assert sent[1]["content"] == "Shall I close the garage?"
 
 
-async def test_history_is_read_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_history_is_read_back(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """After a reload, and in a new chat of the same person, the conversation goes on."""
-    agent = await async_agent(hass, model_server)
     user = await hass.auth.async_create_user("Anna")
     model_server.script([text("Nice to meet you, Anna.")])
     await agent.say("My name is Anna", context=Context(user_id=user.id))
@@ -195,10 +192,9 @@ async def test_nothing_of_the_house_is_told(hass: HomeAssistant, model_server: M
 
 
 async def test_the_prompt_is_read_ahead(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """A server at home reads the stable part before a sentence comes, and again after the house changed."""
-    agent = await async_agent(hass, model_server)
     await agent.say("Hello")
     er.async_get(hass).async_update_entity("light.bed_light", name="Moonbeam")
     await hass.async_block_till_done()

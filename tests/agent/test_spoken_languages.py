@@ -19,8 +19,6 @@ pytestmark = pytest.mark.freeze_time(NOW)
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 LIGHT = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
 TIMER = ("timer", {"action": "set", "when": "10 minutes", "name": "Pasta"})
-
-
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "heard.tsv"
 with FIXTURE.open(encoding="utf-8") as lines:
     HEARD = {row["language"]: row for row in csv.DictReader(lines, delimiter="\t")}
@@ -37,11 +35,13 @@ def test_every_language_is_heard() -> None:
 
 @pytest.mark.parametrize("language", HEARD)
 async def test_turns(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, language: str
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    freezer: FrozenDateTimeFactory,
+    secure: SecureHouse,
+    language: str,
 ) -> None:
     """A question, its yes, a call without words, a timer that ends, and a server without credit."""
-    secure = SecureHouse(hass)
-    await secure.async_build()
     satellite = await async_add_satellite(hass)
     agent = await secure.async_agent(model_server, {"local_fallback_enabled": False})
     heard, code = HEARD[language], REGIONS.get(language, language)

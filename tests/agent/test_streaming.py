@@ -53,10 +53,7 @@ def slow_light(hass: HomeAssistant) -> tuple[asyncio.Event, asyncio.Event]:
     return begun, release
 
 
-async def test_words_come_while_the_model_still_speaks(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_words_come_while_the_model_still_speaks(model_server: ModelServer, agent: Agent) -> None:
     reply = hang(2, chunks=["Once upon ", "a time."])
     model_server.script([reply])
     listener = Listener()
@@ -70,10 +67,9 @@ async def test_words_come_while_the_model_still_speaks(
 
 
 async def test_a_call_starts_while_the_rest_still_streams(
-    hass: HomeAssistant, model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
     """The first call has run before the second one has been written."""
-    agent = await async_agent(hass, model_server)
     second = ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
     # The role, three events of the first call, and the head of the second one.
     reply = tool_calls([ON, second], fault=Fault.HANG, fault_at=5)
@@ -95,10 +91,9 @@ async def test_a_call_starts_while_the_rest_still_streams(
 
 
 async def test_a_silent_server_is_no_dead_satellite(
-    hass: HomeAssistant, model_server: ModelServer, quick_heart: None
+    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, agent: Agent
 ) -> None:
     """While a server says nothing, signs of life come; they add nothing to the answer."""
-    agent = await async_agent(hass, model_server)
     reply = hang(2, chunks=["Let me ", "see."])
     model_server.script([reply])
     listener = Listener()
@@ -109,10 +104,9 @@ async def test_a_silent_server_is_no_dead_satellite(
 
 
 async def test_a_hanging_tool_keeps_the_stream_alive(
-    hass: HomeAssistant, model_server: ModelServer, quick_heart: None
+    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, agent: Agent
 ) -> None:
     """Somebody who has heard a word already is asked for patience once, then only signs of life come."""
-    agent = await async_agent(hass, model_server)
     begun, release = slow_light(hass)
     model_server.script([tool_calls([ON], text="Sure."), text("The light is on.")])
     listener = Listener()
@@ -127,10 +121,9 @@ async def test_a_hanging_tool_keeps_the_stream_alive(
 
 @pytest.mark.parametrize("place", [VOICE, {}])
 async def test_patience_is_asked_of_nobody_else(
-    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, place: dict[str, str]
+    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, agent: Agent, place: dict[str, str]
 ) -> None:
     """Neither where nothing was said yet, nor of somebody who reads."""
-    agent = await async_agent(hass, model_server)
     begun, release = slow_light(hass)
     model_server.script([tool_calls([ON]), text("The light is on.")])
     listener = Listener()
@@ -145,10 +138,9 @@ async def test_patience_is_asked_of_nobody_else(
 
 @pytest.mark.parametrize("place", [VOICE, {}])
 async def test_a_broken_answer_is_said_once(
-    hass: HomeAssistant, model_server: ModelServer, place: dict[str, str]
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, place: dict[str, str]
 ) -> None:
     """What was said before a stream broke is not said again."""
-    agent = await async_agent(hass, model_server)
     broken = async_capture_events(hass, EVENT_STREAMING_ERROR)
     model_server.script(
         [cut(3, chunks=["The light ", "in the ", "kitchen "]), text("The light in the kitchen is on.")]
@@ -264,20 +256,16 @@ class TestModelsThatBeginInsideAThought:
 
     REPLY = ("The person asks ", "for the light.", "</think>", "The light is on.")
 
-    async def test_it_is_learned(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+    async def test_it_is_learned(self, model_server: ModelServer, agent: Agent) -> None:
         """From the second reply on, nothing of a thought is spoken."""
-        agent = await async_agent(hass, model_server)
         model_server.default = text(chunks=self.REPLY)
         await hear(agent, "Is the light on?", **VOICE)
         listener, result = await hear(agent, "Is the light on?", **VOICE)
         assert speech(result) == listener.text == "The light is on."
         assert listener.thoughts == "The person asks for the light."
 
-    async def test_a_reply_without_a_thought_is_heard(
-        self, hass: HomeAssistant, model_server: ModelServer
-    ) -> None:
+    async def test_a_reply_without_a_thought_is_heard(self, model_server: ModelServer, agent: Agent) -> None:
         """A model that answers straight away is not silenced, and not mistaken from then on."""
-        agent = await async_agent(hass, model_server)
         model_server.script([text(chunks=self.REPLY), text("Yes."), text(chunks=["Yes, ", "it is."])])
         await hear(agent, "Is the light on?", **VOICE)
         assert speech((await hear(agent, "Sure?", **VOICE))[1]) == "Yes."
@@ -290,8 +278,7 @@ class TestModelsThatBeginInsideAThought:
         reply.release.set()
         assert speech(await turn) == "Really, yes."
 
-    async def test_a_thought_before_a_call(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        agent = await async_agent(hass, model_server)
+    async def test_a_thought_before_a_call(self, model_server: ModelServer, agent: Agent) -> None:
         model_server.script(
             [
                 text(chunks=self.REPLY),
@@ -305,10 +292,9 @@ class TestModelsThatBeginInsideAThought:
 
 
 async def test_a_service_is_called_once_although_the_stream_breaks(
-    hass: HomeAssistant, model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
     """A connection that breaks behind a call, in the middle of more words, does not run it again."""
-    agent = await async_agent(hass, model_server)
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
     toggle = ("ha_control", {"action": "toggle", "entity_id": LIGHT})
     second = ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})

@@ -15,16 +15,15 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.intent import IntentResponseTargetType, IntentResponseType
-from tests.helpers.agent import async_agent, speech
+from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.turns import LIGHT, ON, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 
-async def test_a_question_is_answered(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_question_is_answered(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """The answer is spoken, the turn keeps its conversation id, events tell of it."""
-    agent = await async_agent(hass, model_server)
     started = async_capture_events(hass, EVENT_CONVERSATION_STARTED)
     finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
     model_server.script([text(chunks=["It is ", "warm."], usage=(100, 5, 60))])
@@ -43,9 +42,8 @@ async def test_a_question_is_answered(hass: HomeAssistant, model_server: ModelSe
     assert "21.5" in newest, "the state of the entity that was asked about reaches the model"
 
 
-async def test_a_light_is_switched(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_light_is_switched(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """The call runs with the speaker's context, the result names the new state."""
-    agent = await async_agent(hass, model_server)
     executed = async_capture_events(hass, EVENT_TOOL_EXECUTED)
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
     model_server.script([tool_calls([ON]), text("The light is on.")])
@@ -64,9 +62,8 @@ async def test_a_light_is_switched(hass: HomeAssistant, model_server: ModelServe
     assert executed[0].data["success"] is True
 
 
-async def test_the_same_call_runs_once(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_same_call_runs_once(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """A model that calls twice what it called before does not toggle twice."""
-    agent = await async_agent(hass, model_server)
     toggle = ("ha_control", {"action": "toggle", "entity_id": LIGHT})
     model_server.script([tool_calls([toggle, toggle]), tool_calls([toggle]), text("Toggled.")])
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
@@ -94,10 +91,9 @@ async def test_more_calls_than_allowed(hass: HomeAssistant, model_server: ModelS
 
 
 async def test_a_call_that_fails_each_time_ends_with_an_answer(
-    hass: HomeAssistant, model_server: ModelServer
+    model_server: ModelServer, agent: Agent
 ) -> None:
     """The third time the model is told that it fails, and it answers without tools."""
-    agent = await async_agent(hass, model_server)
     model_server.default = lambda request: (
         text("I do not know.")
         if request.json.get("tool_choice") == "none"
@@ -151,18 +147,16 @@ async def test_a_target_in_the_parameters_is_refused(hass: HomeAssistant, model_
     assert hass.states.get("light.bed_light").state == hass.states.get(LIGHT).state == "off"
 
 
-async def test_extra_system_prompt_reaches_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_extra_system_prompt_reaches_the_model(model_server: ModelServer, agent: Agent) -> None:
     """It is sent, and stays for the conversation."""
-    agent = await async_agent(hass, model_server)
     first = await agent.say("Yes", extra_system_prompt="You asked whether to close the garage.")
     await agent.say("And now?", conversation_id=first.conversation_id)
     for request in every(model_server.chats):
         assert "whether to close the garage" in request.messages[0]["content"]
 
 
-async def test_a_command_is_a_done_action(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_command_is_a_done_action(model_server: ModelServer, agent: Agent) -> None:
     """The response has the entity as a target, and its state after the command."""
-    agent = await async_agent(hass, model_server)
     model_server.script([tool_calls([ON]), text("The light is on.")])
 
     response = (await agent.say("Turn on the kitchen ceiling")).response
@@ -175,9 +169,8 @@ async def test_a_command_is_a_done_action(hass: HomeAssistant, model_server: Mod
     assert response.as_dict()["data"]["success"][0]["id"] == LIGHT
 
 
-async def test_an_area_is_a_target_too(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_an_area_is_a_target_too(model_server: ModelServer, agent: Agent) -> None:
     """A command for an area names the area before its entities."""
-    agent = await async_agent(hass, model_server)
     call = ("ha_control", {"action": "turn_on", "area": "Kitchen", "domain": ["light"]})
     model_server.script([tool_calls([call]), text("The lights are on.")])
 
@@ -193,9 +186,8 @@ async def test_an_area_is_a_target_too(hass: HomeAssistant, model_server: ModelS
     assert len(response.matched_states) == 2
 
 
-async def test_a_question_is_an_answer(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_question_is_an_answer(model_server: ModelServer, agent: Agent) -> None:
     """Where nothing changed there is no target."""
-    agent = await async_agent(hass, model_server)
     query = ("ha_query", {"entity_id": "sensor.kitchen_temperature"})
     model_server.script([tool_calls([query]), text("It is 21.5 degrees.")])
 
@@ -206,9 +198,8 @@ async def test_a_question_is_an_answer(hass: HomeAssistant, model_server: ModelS
     assert response.matched_states == []
 
 
-async def test_a_question_of_ours_is_an_answer(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_question_of_ours_is_an_answer(model_server: ModelServer, agent: Agent) -> None:
     """A call that waits for a confirmation has done nothing; the confirmed one has."""
-    agent = await async_agent(hass, model_server)
     unlock = ("ha_control", {"action": "unlock", "entity_id": ["lock.front_door"]})
     model_server.script([tool_calls([unlock])])
 

@@ -11,7 +11,7 @@ from custom_components.home_agent.agent.turn import MAX_REQUESTS
 from custom_components.home_agent.const import EVENT_ERROR
 from homeassistant.config_entries import SOURCE_REAUTH
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import async_agent, speech
+from tests.helpers.agent import Agent, async_agent, speech
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import (
@@ -30,9 +30,8 @@ from tests.servers.replies import (
 NO_FALLBACK = {"local_fallback_enabled": False}
 
 
-async def test_own_sentences_help_out(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_own_sentences_help_out(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """With the model server gone, simple commands still work."""
-    agent = await async_agent(hass, model_server)
     model_server.default = reset()
     result = await agent.say("turn on kitchen ceiling")
     assert hass.states.get("light.kitchen_ceiling").state == "on"
@@ -124,10 +123,7 @@ CALL = tool_calls([("nothing", {})])
     ],
 )
 async def test_one_sentence(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    other_model_server: ModelServer,
-    replies: list[Reply],
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, replies: list[Reply]
 ) -> None:
     """Whatever fails, the person is answered, and the servers are asked a bounded number of times."""
     fallback = {"fallback_base_url": other_model_server.url, "fallback_model": "other"}

@@ -11,6 +11,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.remembering import remember_much
 from tests.servers.model_server import ModelServer
 
@@ -76,12 +77,6 @@ ASKED = [
     ("¿Qué me gusta?", "es", WARM),
 ]
 """Questions about a person have what matters most beside them, whether or not a word fits."""
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
 
 
 async def beside(hass: HomeAssistant, server: ModelServer, sentence: str, language: str) -> str:

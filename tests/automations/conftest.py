@@ -6,14 +6,9 @@ from pathlib import Path
 import pytest
 
 from homeassistant.core import HomeAssistant
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.own_automations import OwnHome, async_own_home
 from tests.servers.model_server import ModelServer
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Who asked for an automation is shown and erased; the automation belongs to the household and stays."""
 
-from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context
 from homeassistant.util.json import JsonObjectType
+from tests.helpers.agent import call_action
 from tests.helpers.own_automations import OwnHome
 from tests.servers.replies import Reply, tool_calls
 
@@ -19,9 +19,7 @@ def automate(action: str, when: str) -> Reply:
 async def respond(home: OwnHome, service: str, **data: object) -> JsonObjectType:
     """Return the response of a service that Anna calls."""
     context = Context(user_id=home.users["Anna"].id)
-    found = await home.hass.services.async_call(
-        DOMAIN, service, data, blocking=True, return_response=True, context=context
-    )
+    found = await call_action(home.hass, service, data, context)
     assert found is not None
     return found
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import async_add_agent
+from tests.helpers.agent import async_add_agent, call_action
 from tests.helpers.further import async_add_further
 from tests.helpers.own_automations import OwnHome, async_own_home
 from tests.helpers.suggested import habit
@@ -18,7 +17,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
-SORRY = text("Sorry.")
 
 
 @pytest.fixture
@@ -38,9 +36,7 @@ def automate(**args: Any) -> Reply:
 async def respond(home: OwnHome, service: str, **data: Any) -> Any:
     """Return the response of a service that Anna calls."""
     context = Context(user_id=home.users["Anna"].id)
-    return await home.hass.services.async_call(
-        DOMAIN, service, data, blocking=True, return_response=True, context=context
-    )
+    return await call_action(home.hass, service, data, context)
 
 
 async def accept(home: OwnHome) -> None:

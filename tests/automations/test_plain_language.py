@@ -159,10 +159,7 @@ FORMS: list[tuple[dict[str, Any], str]] = [
     ({"triggers": {"time": "sunset"}}, "At sunset"),
     ({"triggers": [{"trigger": "state", "entity_id": "sun.sun", "to": "below_horizon"}]}, "At sunset"),
     (
-        {
-            "triggers": [OPENS],
-            "conditions": [{"condition": "sun", "after": "sunset", "before": "sunrise"}],
-        },
+        {"triggers": [OPENS], "conditions": [{"condition": "sun", "after": "sunset", "before": "sunrise"}]},
         "When the Front Door Contact is open, but only after sunset and before sunrise",
     ),
     (

@@ -114,10 +114,7 @@ async def test_a_window_between_the_sun_and_a_time(
 
 
 STATES: list[tuple[dict[str, Any], str]] = [
-    (
-        {"entity": "sensor.fridge_temperature", "to": "warm"},
-        "it is a number, now 4.2 °C",
-    ),
+    ({"entity": "sensor.fridge_temperature", "to": "warm"}, "it is a number, now 4.2 °C"),
     ({"entity": "sensor.office_co2", "to": "high"}, "it is a number"),
     ({"entity": "sensor.next_alarm", "to": "ringing"}, "its state is a time"),
     ({"entity": "event.doorbell", "to": "pressed"}, "leave out to"),

@@ -8,12 +8,12 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events, async_fire_time_changed
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
-from custom_components.home_agent.const import DOMAIN, EVENT_ERROR
+from custom_components.home_agent.const import EVENT_ERROR
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, EventOrigin, HomeAssistant, ServiceCall
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import speech
+from tests.helpers.agent import call_action, speech
 from tests.helpers.phones import Phones, push_service
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, ask, pending_ids
 from tests.servers.model_server import ModelServer
@@ -148,9 +148,7 @@ async def test_who_is_asked(
 
     async def tool(context: Context) -> None:
         data = {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]}
-        await hass.services.async_call(
-            DOMAIN, "execute_tool", data, blocking=True, context=context, return_response=True
-        )
+        await call_action(hass, "execute_tool", data, context)
         await hass.async_block_till_done()
 
     secure.ben.mock_policy({"entities": {"domains": {"light": True}}})

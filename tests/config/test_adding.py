@@ -31,10 +31,7 @@ from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import Reply, hang, html, status, text
 
-
-@pytest.fixture(autouse=True)
-def _house(house: HomeAssistant) -> None:
-    """Set up what the integration depends on."""
+pytestmark = pytest.mark.usefixtures("house")
 
 
 @pytest.fixture(autouse=True)

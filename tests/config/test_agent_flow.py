@@ -84,9 +84,8 @@ async def test_copy(hass: HomeAssistant, model_server: ModelServer) -> None:
     assert "persona" not in stored(agent, guests)
 
 
-async def test_each_page(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_each_page(hass: HomeAssistant, agent: Agent) -> None:
     """Each page of the menu shows what is stored; the menu ends the dialog after something was saved."""
-    agent = await async_agent(hass, model_server)
     guests = await add(hass, agent)
     menu = await begin(hass, agent, guests)
     pages = [page for page in menu["menu_options"] if page != "done"]
@@ -106,9 +105,8 @@ async def test_each_page(hass: HomeAssistant, model_server: ModelServer) -> None
     assert result["reason"] == "agent_saved"
 
 
-async def test_name_model_and_memory(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_name_model_and_memory(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """The first page renames an agent and gives it another model, which is tried."""
-    agent = await async_agent(hass, model_server)
     guests = await add(hass, agent)
     result = await go_on(hass, await begin(hass, agent, guests), {"next_step_id": "agent"})
     model_server.script([text("OK")] * 4)
@@ -121,9 +119,8 @@ async def test_name_model_and_memory(hass: HomeAssistant, model_server: ModelSer
     assert agent.entry.runtime_data.further[guests].runtime_data.owns_memory
 
 
-async def test_names_are_taken_once(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_names_are_taken_once(hass: HomeAssistant, agent: Agent) -> None:
     """No two agents of a connection have one name."""
-    agent = await async_agent(hass, model_server)
     await add(hass, agent)
     for name in every(["guests", "Home Agent"]):
         typed = {"name": name, "copy_from": "defaults", "shared_memory": "automatic"}
@@ -131,9 +128,8 @@ async def test_names_are_taken_once(hass: HomeAssistant, model_server: ModelServ
         assert result["errors"] == {"name": "name_taken"}
 
 
-async def test_whose_memory(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_whose_memory(hass: HomeAssistant, agent: Agent) -> None:
     """An agent that sees a part of the home has its own memory, unless somebody wants another one."""
-    agent = await async_agent(hass, model_server)
     guests = await add(hass, agent, **LIST)
     assert owns_memory(agent, guests)
     everywhere = await add(hass, agent, name="Everywhere")
@@ -170,9 +166,8 @@ async def test_models_of_the_server_are_offered(hass: HomeAssistant, model_serve
     assert isinstance((await begin(hass, agent))["data_schema"].schema["llm_model"], TextSelector)
 
 
-async def test_after_adding(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_after_adding(hass: HomeAssistant, agent: Agent) -> None:
     """The last page says how many entities the agent sees, and links to the voice assistants."""
-    agent = await async_agent(hass, model_server)
     typed = {"name": "Kids", "copy_from": "defaults"}
     everything = await go_on(hass, await begin(hass, agent), typed)
     typed = {"name": "Guests", "copy_from": "defaults", **LIST}

@@ -1,9 +1,7 @@
 """Connecting a server, choosing a model, a new key, a new connection: what the server was sent."""
 
-import socket
 from typing import Any
 
-from aiohttp.resolver import AsyncResolver
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
@@ -12,24 +10,16 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
-from tests.helpers.flow_steps import call_what_is_offered, choose, go_on, options_of, shown
+from tests.helpers.cloud import names_lead_home, outside  # noqa: F401 - a fixture
+from tests.helpers.flow_steps import call_what_is_offered, calls_tools, choose, go_on, options_of, shown  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import Reply, empty, hang, html, status, text
+
+pytestmark = pytest.mark.usefixtures("house")
 
 MODELS = on_path("/models")
 CHAT = on_path("/chat/completions")
 KEY = "sk-test-1234567890"
-
-
-@pytest.fixture(autouse=True)
-def _house(house: HomeAssistant) -> None:
-    """Set up what the integration depends on."""
-
-
-@pytest.fixture(autouse=True)
-def _calls_tools(model_server: ModelServer) -> None:
-    """By default the model does what the probe asks: it calls the tool it is given."""
-    model_server.default = call_what_is_offered
 
 
 async def start(hass: HomeAssistant, typed: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -59,23 +49,9 @@ def existing(hass: HomeAssistant, server: ModelServer, **data: Any) -> MockConfi
 
 
 @pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch, model_server: ModelServer) -> str:
+def cloud(names_lead_home: None, model_server: ModelServer) -> str:
     """Return an address outside the house whose name leads to the model server."""
-
-    async def resolve(_self: object, host: str, port: int = 0, family: int = socket.AF_INET) -> list[Any]:
-        return [
-            {
-                "hostname": host,
-                "host": "127.0.0.1",
-                "port": port,
-                "family": socket.AF_INET,
-                "proto": 0,
-                "flags": socket.AI_NUMERICHOST,
-            }
-        ]
-
-    monkeypatch.setattr(AsyncResolver, "resolve", resolve)
-    return f"http://models.example.com:{model_server.port}/v1"
+    return outside(model_server)
 
 
 # Connecting
@@ -286,11 +262,7 @@ async def test_azure_address_from_the_portal(hass: HomeAssistant, model_server: 
 
 
 async def test_version_of_azure_can_be_typed(hass: HomeAssistant, model_server: ModelServer) -> None:
-    typed = {
-        "llm_base_url": model_server.address,
-        "llm_dialect": "azure",
-        "azure_api_version": "2025-01-01",
-    }
+    typed = {"llm_base_url": model_server.address, "llm_dialect": "azure", "azure_api_version": "2025-01-01"}
     await start(hass, typed)
     assert "api-version=2025-01-01" in model_server.requests[-1].query
 
@@ -478,11 +450,7 @@ async def test_key_is_no_longer_needed(hass: HomeAssistant, model_server: ModelS
 async def test_reconfigure_shows_no_secret(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await existing(hass, model_server, name="Kitchen").start_reconfigure_flow(hass)
     assert result["step_id"] == "reconfigure"
-    assert shown(result) == {
-        "name": "Kitchen",
-        "llm_base_url": model_server.url,
-        "llm_dialect": "auto",
-    }
+    assert shown(result) == {"name": "Kitchen", "llm_base_url": model_server.url, "llm_dialect": "auto"}
     assert KEY not in str(result["data_schema"])
 
 

@@ -26,7 +26,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from tests.helpers.agent import Agent, speech
 from tests.helpers.custom_tools import async_reload, reported
-from tests.helpers.flow_steps import call_what_is_offered, choose, go_on, labels_of, options_of, shown
+from tests.helpers.flow_steps import calls_tools, choose, go_on, labels_of, options_of, shown  # noqa: F401 - a fixture
 from tests.helpers.household import async_furnish
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -49,11 +49,6 @@ async def folder(hass: HomeAssistant, house: HomeAssistant, tmp_path: Path) -> P
     """Let the configuration be in a folder of its own."""
     hass.config.config_dir = str(tmp_path)
     return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def _calls_tools(model_server: ModelServer) -> None:
-    model_server.default = call_what_is_offered
 
 
 def old_agent(hass: HomeAssistant, server: ModelServer, *, title: str = "Jarvis", **options: Any) -> Any:

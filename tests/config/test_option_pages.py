@@ -11,26 +11,15 @@ from custom_components.home_agent.const import DEFAULTS
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, section
-from tests.helpers.agent import async_agent
-from tests.helpers.options_pages import (
-    entry,  # noqa: F401 - fixtures
-    fields,
-    is_saved,
-    page,
-    save,
-    shown,
-    submit,
-)
+from tests.helpers.agent import Agent, async_agent
+from tests.helpers.options_pages import entry, fields, is_saved, page, save, shown, submit  # noqa: F401 - fixtures
 from tests.servers.model_server import ModelServer
+
+pytestmark = pytest.mark.usefixtures("house")
 
 MOST_FIELDS = 8
 """Visible at once on a page."""
 MOST_IN_ALL = 32
-
-
-@pytest.fixture(autouse=True)
-def _house(house: HomeAssistant) -> None:
-    """Set up what the integration depends on."""
 
 
 async def test_a_saved_page_takes_effect_at_once(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -159,9 +148,8 @@ async def test_fields_that_the_server_does_not_know_are_hidden(
         assert entry.options["llm_max_tokens"] == 300
 
 
-async def test_known_dialect_of_a_running_agent(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_known_dialect_of_a_running_agent(hass: HomeAssistant, agent: Agent) -> None:
     """What was found out about the server counts."""
-    agent = await async_agent(hass, model_server)
     await agent.say("Hello")
     assert "llm_num_ctx" not in shown(await page(hass, agent.entry, "llm"))
 
@@ -181,9 +169,8 @@ async def test_a_hidden_field_that_is_sent_changes_nothing(
 OPTION = "quick_confirmations"
 
 
-async def test_the_default_follows_the_prompt(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_default_follows_the_prompt(hass: HomeAssistant, agent: Agent) -> None:
     """With a persona or words of their own, the household hears the model; the form shows what holds."""
-    agent = await async_agent(hass, model_server)
     cases: tuple[tuple[dict[str, object], bool], ...] = (
         ({}, True),
         ({"persona": "  "}, True),
@@ -198,9 +185,8 @@ async def test_the_default_follows_the_prompt(hass: HomeAssistant, model_server:
         assert shown(await page(hass, agent.entry, "answers"))[OPTION] is default
 
 
-async def test_a_default_is_not_stored(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_default_is_not_stored(hass: HomeAssistant, agent: Agent) -> None:
     """Who adds a persona and leaves the switch alone gets the default of a household with a persona."""
-    agent = await async_agent(hass, model_server)
     hass.config_entries.async_update_entry(agent.entry, options={})
     await hass.async_block_till_done(wait_background_tasks=True)
 

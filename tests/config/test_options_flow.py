@@ -30,8 +30,6 @@ from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
 FALLBACK_FIELDS = ("fallback_llm_base_url", "fallback_llm_api_key", "fallback_llm_model")
-
-
 pytestmark = pytest.mark.usefixtures("all_fields_sent")
 
 

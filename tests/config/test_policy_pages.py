@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import CoreState, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er, llm
 from tests.helpers.custom_tools import async_offer
-from tests.helpers.options_pages import is_saved, save
+from tests.helpers.options_pages import entry, is_saved, save  # noqa: F401 - a fixture
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
 
@@ -30,14 +29,6 @@ async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
     light = er.async_get(hass).async_get_or_create("light", "test", "kitchen", suggested_object_id="kitchen")
     er.async_get(hass).async_update_entity(light.entity_id, area_id=kitchen.id)
     hass.states.async_set(light.entity_id, "off", {"friendly_name": "Kitchen lamp"})
-    return found
-
-
-@pytest.fixture
-def entry(hass: HomeAssistant) -> MockConfigEntry:
-    """Return an entry that is not set up."""
-    found = MockConfigEntry(domain=DOMAIN, data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "m"})
-    found.add_to_hass(hass)
     return found
 
 
@@ -215,11 +206,7 @@ async def test_a_profile_is_for_somebody_who_is_there(
         assert result["errors"] == {"policy_profiles": error}
         told = result["description_placeholders"] or {}
         assert (told["profile"], told["name"]) == ("Child", name)
-    for field, name in (
-        ("persons", "person.anna"),
-        ("devices", device.id),
-        ("areas", "kitchen"),
-    ):
+    for field, name in (("persons", "person.anna"), ("devices", device.id), ("areas", "kitchen")):
         profile = {"name": "Child", field: [name], "only": ["light"]}
         result = await save(hass, entry, "permissions", {"policy_profiles": [profile]})
         assert is_saved(result)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines, async_update_pipeline
 from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline
@@ -12,16 +10,11 @@ from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.flow_steps import call_what_is_offered, finish, go_on, shown
+from tests.helpers.flow_steps import calls_tools, finish, go_on, shown  # noqa: F401 - a fixture
 from tests.helpers.household import async_furnish
 from tests.servers.model_server import ModelServer
 
 OWN = "conversation.home_assistant"
-
-
-@pytest.fixture(autouse=True)
-def _calls_tools(model_server: ModelServer) -> None:
-    model_server.default = call_what_is_offered
 
 
 async def ready(hass: HomeAssistant, server: ModelServer, name: str = "Home Agent") -> ConfigFlowResult:

@@ -19,14 +19,7 @@ from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
-
-
-pytestmark = pytest.mark.usefixtures("all_fields_sent")
-
-
-@pytest.fixture(autouse=True)
-def _house(house: HomeAssistant) -> None:
-    """Set up what the integration depends on."""
+pytestmark = pytest.mark.usefixtures("house", "all_fields_sent")
 
 
 @pytest.fixture

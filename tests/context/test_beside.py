@@ -14,17 +14,12 @@ from homeassistant.util.yaml import load_yaml
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.checks import every
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
 HEADING = "States, others by ha_query"
 CASES = Path(__file__).parent / "beside.yaml"
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """The automations of the house wait for a time of day."""
-    return True
 
 
 @pytest.fixture
@@ -60,10 +55,7 @@ async def beside(agent: Agent, case: Mapping[str, Any], conversation_id: str) ->
         )
     agent.server.clear()
     await agent.say(
-        case["say"],
-        conversation_id=conversation_id,
-        language=case.get("language", "en"),
-        device_id=ear.id,
+        case["say"], conversation_id=conversation_id, language=case.get("language", "en"), device_id=ear.id
     )
     content = agent.server.chats[0].messages[-1]["content"]
     assert isinstance(content, str)

@@ -1,6 +1,5 @@
 """The list of the house in the prompt, and what is found for a sentence."""
 
-from collections.abc import AsyncGenerator
 import random
 from typing import Any
 
@@ -13,15 +12,6 @@ from custom_components.home_agent.knowledge.house import Area, EntityRecord, Flo
 from homeassistant.core import HomeAssistant
 from tests.helpers.checks import every
 from tests.helpers.homes import build_home
-
-
-@pytest.fixture
-async def known(house: HomeAssistant) -> AsyncGenerator[House]:
-    """A started house that knows what `hass` has."""
-    agent_house = House(house)
-    await agent_house.async_start()
-    yield agent_house
-    await agent_house.async_stop()
 
 
 def record(entity_id: str, name: str, **kwargs: Any) -> EntityRecord:

@@ -342,10 +342,9 @@ async def test_providers_that_are_slow_or_fail_cost_their_slot(
 
 
 async def test_a_house_that_cannot_be_read(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, agent: Agent
 ) -> None:
     """The person hears what is wrong, in one sentence."""
-    agent = await async_agent(hass, model_server)
 
     async def fails(*_args: Any) -> None:
         raise OSError("registry")

@@ -1,6 +1,5 @@
 """The entities that a sentence is about, found by words: one, many at once, or what somebody wishes for."""
 
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -21,15 +20,6 @@ from tests.helpers.checks import every
 from tests.helpers.homes import DIAGNOSTICS, build_home, expose
 
 LANGUAGES = languages_with("concepts")
-
-
-@pytest.fixture
-async def known(house: HomeAssistant) -> AsyncGenerator[House]:
-    """A started house that knows what `hass` has."""
-    agent_house = House(house)
-    await agent_house.async_start()
-    yield agent_house
-    await agent_house.async_stop()
 
 
 async def found(hass: HomeAssistant, known: House, query: str, limit: int = 10, **kwargs: Any) -> list[str]:

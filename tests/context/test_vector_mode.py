@@ -11,11 +11,24 @@ from custom_components.home_agent.const import EVENT_CONTEXT_INJECTED
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.embeddings import understanding
 from tests.helpers.indexed import async_indexed, embedding_options, issues, later, settled
 from tests.servers.chroma import ChromaServer
-from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import status, text
+from tests.servers.loopback import Captured
+from tests.servers.model_server import ModelServer, embedding, on_path
+from tests.servers.replies import Reply, status, text
+
+MEANINGS = {"thrilling": "lamp", "novel": "reading"}
+"""What stands for what in the vectors of the scripted server, and in no word of the house."""
+
+
+def understanding(request: Captured) -> Reply:
+    """Return embeddings of a model that knows what words mean."""
+    vectors = []
+    for content in request.json["input"]:
+        words = [MEANINGS.get(word, word) for word in content.lower().replace(",", " ").split()]
+        vectors.append(embedding(" ".join(words), 256))
+    return status(200, {"data": [{"index": i, "embedding": v} for i, v in enumerate(vectors)]})
+
 
 UNSAID = "My novel is thrilling"
 NO_WORDS = {"vector_db_similarity_threshold": 0.2}

@@ -1,24 +1,20 @@
 """Further agents as an administrator makes them in a browser, and what they hear, do and remember."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
-import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scripts.lib.agent import add_entry, agent_of, prefer_agent, say
-from scripts.lib.client import PASSWORD, USERNAME, Client, onboard
-from scripts.lib.running import ROOT, HomeAssistant
+from scripts.lib.client import Client, onboard
+from scripts.lib.running import HomeAssistant
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
-from .browser import needs_browser
-from .conftest import RELEASES, heard, keep_log, pass_probe, run, switch
+from .browser import drive, fresh_home, needs_browser
+from .conftest import RELEASES, heard, pass_probe, switch
 
-SECONDS = 240
 ROOM = "Mia's Room"
 LAMP, ELSEWHERE = "light.mia_ceiling", "light.kitchen_ceiling"
 FACT, OF_GUESTS = "The bins go out on Tuesday", "The guests like tea"
@@ -29,19 +25,15 @@ RULE = {"agent": "Children", "kind": "Light", "hours": "00:00-24:00", "person": 
 @pytest.mark.parametrize("release", RELEASES)
 async def test_further_agents(release: str, model: ModelServer, tmp_path: Path) -> None:
     """An agent for one room sees, controls and remembers that alone; a rule and a removal take effect."""
-    model.clear()
-    pass_probe(model)
-    async with HomeAssistant(version=release, config=tmp_path / "config") as home:
-        try:
-            token = await onboard(home.url)
-            async with Client(home.url, token) as client:
-                await client.wait_running()
-                await use(home, client, model, tmp_path / "plan.json")
-        finally:
-            keep_log(home)
+    async with fresh_home(release, model, tmp_path) as home:
+        pass_probe(model)
+        token = await onboard(home.url)
+        async with Client(home.url, token) as client:
+            await client.wait_running()
+            await use(home, client, model, tmp_path)
 
 
-async def use(home: HomeAssistant, client: Client, model: ModelServer, plan: Path) -> None:
+async def use(home: HomeAssistant, client: Client, model: ModelServer, folder: Path) -> None:
     """Add two agents, talk to them, limit one by a rule, and remove the other."""
     connection = {"name": "Home Agent", "llm_base_url": model.url, "llm_model": model.models[0]}
     entry_id = await add_entry(client, connection)
@@ -49,7 +41,7 @@ async def use(home: HomeAssistant, client: Client, model: ModelServer, plan: Pat
     await client.call("home_agent.add_memory", {"content": FACT}, response=True)
     seen = await walk(
         home,
-        plan,
+        folder,
         [
             {"do": "add", "name": "Children", "area": ROOM},
             {"do": "add", "name": "Guests", "copy": "Children"},
@@ -59,14 +51,12 @@ async def use(home: HomeAssistant, client: Client, model: ModelServer, plan: Pat
     children = await prefer_agent(client, "conversation.children", "Children")
     await sees_one_room(client, model, children)
     await client.call(
-        "home_agent.add_memory",
-        {"content": OF_GUESTS, "agent_id": "conversation.guests"},
-        response=True,
+        "home_agent.add_memory", {"content": OF_GUESTS, "agent_id": "conversation.guests"}, response=True
     )
     assert await memories(client, "conversation.guests") == [OF_GUESTS]
     seen = await walk(
         home,
-        plan,
+        folder,
         [
             {"do": "rule", **RULE},
             {"do": "remove", "agent": "Guests"},
@@ -114,21 +104,8 @@ async def memories(client: Client, agent: str = "") -> list[str]:
     return [memory["content"] for memory in found["memories"]]
 
 
-async def walk(home: HomeAssistant, plan: Path, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+async def walk(home: HomeAssistant, folder: Path, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Let an administrator take steps in the browser; return what was seen."""
-    settings = {
-        "url": home.url,
-        "username": USERNAME,
-        "password": PASSWORD,
-        "steps": steps,
-        "browser": os.environ["HOME_AGENT_BROWSER"],
-        "playwright": os.environ["HOME_AGENT_PLAYWRIGHT"],
-        "screenshots": str(ROOT / "artifacts" / f"agents-{home.version}"),
-    }
-    await asyncio.to_thread(plan.write_text, json.dumps(settings), encoding="utf-8")
-    program = Path(__file__).with_name("agents.mjs")
-    code, output = await run("node", program, plan, env=dict(os.environ), seconds=SECONDS)
-    assert code == 0, output
-    seen = dict(json.loads(output.strip().splitlines()[-1]))
+    seen = await drive("agents", home, folder, steps=steps)
     assert seen["pageErrors"] == []
     return seen

@@ -22,7 +22,6 @@ OTHER_SPEAKER = "media_player.garden"
 UPDATE = "update.lamp_firmware"
 SCRIPT = "script.party"
 PERSON = "person.demo"
-COFFEE = "switch.coffee_machine"
 ARRIVES = "When I come home, turn on the hallway light"
 QUESTION = "When Demo comes home: turn on the Hallway Light. Should I create this automation?"
 

@@ -1,7 +1,6 @@
 """The pages of the options as people see them: in two languages and two sizes, each saved once."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,13 @@ import pytest
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.config.schemas import HOUSEHOLD, PAGES
 from scripts.lib.agent import add_entry, set_options
-from scripts.lib.client import PASSWORD, USERNAME, Client, onboard
+from scripts.lib.client import Client, onboard
 from scripts.lib.running import ROOT, HomeAssistant
 from tests.helpers.checks import every
 from tests.servers.model_server import ModelServer
 
-from .browser import needs_browser
-from .conftest import KEY, RELEASES, keep_log, pass_probe, run
+from .browser import drive, fresh_home, needs_browser
+from .conftest import KEY, RELEASES, pass_probe
 
 LANGUAGES = ("en", "de")
 DESKTOP = {"width": 1280, "height": 900}
@@ -28,7 +27,6 @@ LOOKS = [
 """An older release is looked at in the first way only."""
 MOST_FIELDS = 8
 MOST_IN_ALL = 32
-SECONDS = 240
 RULE = {
     "decision": "Never",
     "kinds": ["Light"],
@@ -44,13 +42,9 @@ LINE = "Never · Light · Saturday, 20:00-07:00 · Nobody is at home · Guests, 
 @pytest.mark.parametrize("release", RELEASES)
 async def test_every_page(release: str, model: ModelServer, tmp_path: Path) -> None:
     """Fields have labels and help, nothing is cut off, no key is shown, and saving leads back to the menu."""
-    model.clear()
     looks = LOOKS if release == RELEASES[-1] else LOOKS[:1]
-    async with HomeAssistant(version=release, config=tmp_path / "config") as home:
-        try:
-            seen = await walk(home, model, tmp_path / "plan.json", looks)
-        finally:
-            keep_log(home)
+    async with fresh_home(release, model, tmp_path) as home:
+        seen = await walk(home, model, tmp_path, looks)
     assert seen["pageErrors"] == []
     assert seen["saved"] == list(PAGES) * len(looks)
     for found in every(seen["pages"]):
@@ -81,7 +75,7 @@ def check_page(found: dict[str, Any]) -> None:
 
 
 async def walk(
-    home: HomeAssistant, model: ModelServer, plan: Path, looks: list[dict[str, Any]]
+    home: HomeAssistant, model: ModelServer, folder: Path, looks: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Let an administrator go through all pages; return what was seen."""
     token = await onboard(home.url)
@@ -91,25 +85,17 @@ async def walk(
         connection = {"name": "Home Agent", "llm_base_url": model.url, "llm_model": model.models[0]}
         entry_id = await add_entry(client, {**connection, "llm_api_key": KEY})
         await set_options(client, entry_id, {"policy_choices": [RULE]})
-        write_plan(plan, home, looks)
-        program = Path(__file__).with_name("options.mjs")
-        code, output = await run("node", program, plan, env=dict(os.environ), seconds=SECONDS)
-    assert code == 0, output
-    return dict(json.loads(output.strip().splitlines()[-1]))
+        return await drive("options", home, folder, looks=looks, **words())
 
 
-def write_plan(path: Path, home: HomeAssistant, looks: list[dict[str, Any]]) -> None:
-    """Write down what the browser is to do, and what things are called."""
+def words() -> dict[str, Any]:
+    """Return what menus and buttons are called."""
     folder = ROOT / "custom_components" / "home_agent" / "translations"
     steps = {
         language: json.loads((folder / f"{language}.json").read_text(encoding="utf-8"))["options"]["step"]
         for language in LANGUAGES
     }
-    plan = {
-        "url": home.url,
-        "username": USERNAME,
-        "password": PASSWORD,
-        "looks": looks,
+    return {
         "menus": {
             menu: {
                 page: {language: step[menu]["menu_options"][page] for language, step in steps.items()}
@@ -119,8 +105,4 @@ def write_plan(path: Path, home: HomeAssistant, looks: list[dict[str, Any]]) -> 
         },
         "configure": {"en": "Configure", "de": "Konfigurieren"},
         "save": {language: step["answers"]["submit"] for language, step in steps.items()},
-        "browser": os.environ["HOME_AGENT_BROWSER"],
-        "playwright": os.environ["HOME_AGENT_PLAYWRIGHT"],
-        "screenshots": str(ROOT / "artifacts" / f"options-{home.version}"),
     }
-    path.write_text(json.dumps(plan), encoding="utf-8")

@@ -1,7 +1,5 @@
 """What people see and do in the panel, in a real browser."""
 
-import json
-import os
 from pathlib import Path
 import re
 from typing import Any
@@ -9,18 +7,17 @@ from typing import Any
 import pytest
 
 from scripts.lib.agent import add_entry, agent_of, prefer_agent, say
-from scripts.lib.client import PASSWORD, USERNAME, Client, onboard
-from scripts.lib.running import ROOT, HomeAssistant
+from scripts.lib.client import Client, onboard
+from scripts.lib.running import HomeAssistant
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply
 
-from .browser import needs_browser
-from .conftest import KEY, RELEASES, heard, keep_log, pass_probe, run, switch
+from .browser import drive, fresh_home, needs_browser
+from .conftest import KEY, RELEASES, heard, pass_probe, switch
 
 LAMP = "light.reading_lamp"
 DOOR = "lock.front_door"
 HOSTILE = "<img src=x onerror='window.attacked=1'><b>bold</b>"
-SECONDS = 300
 PHONE = 390
 """Pixels."""
 OTHER = {"username": "ben", "password": "ben-ben-ben"}
@@ -29,12 +26,8 @@ OTHER = {"username": "ben", "password": "ben-ben-ben"}
 @needs_browser
 @pytest.mark.parametrize("release", RELEASES)
 async def test_the_panel(release: str, model: ModelServer, tmp_path: Path) -> None:
-    model.clear()
-    async with HomeAssistant(version=release, config=tmp_path / "config") as home:
-        try:
-            seen = await use(home, model, tmp_path / "plan.json")
-        finally:
-            keep_log(home)
+    async with fresh_home(release, model, tmp_path) as home:
+        seen = await use(home, model, tmp_path)
     assert seen["pageErrors"] == []
     assert seen["elsewhere"] == []
     texts = seen["texts"]
@@ -82,7 +75,7 @@ def check_looks(seen: dict[str, Any]) -> None:
     assert english.findall(german) == []
 
 
-async def use(home: HomeAssistant, model: ModelServer, plan: Path) -> dict[str, Any]:
+async def use(home: HomeAssistant, model: ModelServer, folder: Path) -> dict[str, Any]:
     """Let an administrator look at what was said before, and settle what waits."""
     token = await onboard(home.url)
     async with Client(home.url, token) as client:
@@ -101,12 +94,9 @@ async def use(home: HomeAssistant, model: ModelServer, plan: Path) -> dict[str, 
         for sentence in ("Turn on the reading lamp", f"What is on the web page {HOSTILE}?"):
             await say(client, sentence, pipeline=pipeline)
         await add_user(client)
-        write_plan(plan, home, agent, entry_id)
-        program = Path(__file__).with_name("panel.mjs")
-        code, output = await run("node", program, plan, env=dict(os.environ), seconds=SECONDS)
-        assert code == 0, output
+        seen = await drive("panel", home, folder, agent=agent, entry=entry_id, other=OTHER)
         assert (await client.state(DOOR))["state"] == "unlocked"
-    return dict(json.loads(output.strip().splitlines()[-1]))
+    return seen
 
 
 async def add_user(client: Client) -> None:
@@ -114,19 +104,3 @@ async def add_user(client: Client) -> None:
     created = await client.command("config/auth/create", name="Ben", group_ids=["system-users"])
     login = {"user_id": created["user"]["id"], **OTHER}
     await client.command("config/auth_provider/homeassistant/create", **login)
-
-
-def write_plan(path: Path, home: HomeAssistant, agent: str, entry_id: str) -> None:
-    """Write down what the browser is to know."""
-    plan = {
-        "url": home.url,
-        "username": USERNAME,
-        "password": PASSWORD,
-        "agent": agent,
-        "entry": entry_id,
-        "other": OTHER,
-        "browser": os.environ["HOME_AGENT_BROWSER"],
-        "playwright": os.environ["HOME_AGENT_PLAYWRIGHT"],
-        "screenshots": str(ROOT / "artifacts" / f"panel-{home.version}"),
-    }
-    path.write_text(json.dumps(plan), encoding="utf-8")

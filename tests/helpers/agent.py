@@ -69,6 +69,15 @@ def speech(result: conversation.ConversationResult) -> str:
     return str(result.response.speech["plain"]["speech"])
 
 
+async def call_action(
+    hass: HomeAssistant, action: str, data: Mapping[str, Any] | None = None, context: Context | None = None
+) -> Any:
+    """Call an action of Home Agent and return its response."""
+    return await hass.services.async_call(
+        DOMAIN, action, dict(data or {}), blocking=True, context=context, return_response=True
+    )
+
+
 async def async_agent(
     hass: HomeAssistant, server: ModelServer, options: Mapping[str, Any] | None = None, **data: Any
 ) -> Agent:

@@ -44,14 +44,21 @@ FLOORS = {
 }
 
 
-class Lamp(LightEntity):
-    """A light that keeps what it is told."""
+class Named(Entity):
+    """An entity that is known by its name."""
 
     _attr_should_poll = False
 
-    def __init__(self, name: str, mode: ColorMode = ColorMode.HS, *, deaf: bool = False) -> None:
+    def __init__(self, name: str) -> None:
         self._attr_name = name
         self._attr_unique_id = name
+
+
+class Lamp(Named, LightEntity):
+    """A light that keeps what it is told."""
+
+    def __init__(self, name: str, mode: ColorMode = ColorMode.HS, *, deaf: bool = False) -> None:
+        super().__init__(name)
         self._attr_color_mode = mode
         self._attr_supported_color_modes = {mode}
         self._attr_is_on = False
@@ -76,15 +83,10 @@ class Lamp(LightEntity):
             self.async_write_ha_state()
 
 
-class Plug(SwitchEntity):
+class Plug(Named, SwitchEntity):
     """A switch."""
 
-    _attr_should_poll = False
     _attr_is_on = False
-
-    def __init__(self, name: str) -> None:
-        self._attr_name = name
-        self._attr_unique_id = name
 
     @override
     async def async_turn_on(self, **kwargs: Any) -> None:
@@ -97,14 +99,11 @@ class Plug(SwitchEntity):
         self.async_write_ha_state()
 
 
-class Blind(CoverEntity):
+class Blind(Named, CoverEntity):
     """A cover, with positions or without."""
 
-    _attr_should_poll = False
-
     def __init__(self, name: str, device_class: CoverDeviceClass, *, positions: bool = True) -> None:
-        self._attr_name = name
-        self._attr_unique_id = name
+        super().__init__(name)
         self._attr_device_class = device_class
         self._attr_is_closed = True
         self._attr_supported_features = CoverEntityFeature.OPEN | CoverEntityFeature.CLOSE
@@ -130,15 +129,10 @@ class Blind(CoverEntity):
         self.async_write_ha_state()
 
 
-class Bolt(LockEntity):
+class Bolt(Named, LockEntity):
     """A lock."""
 
-    _attr_should_poll = False
     _attr_is_locked = True
-
-    def __init__(self, name: str) -> None:
-        self._attr_name = name
-        self._attr_unique_id = name
 
     @override
     async def async_lock(self, **kwargs: Any) -> None:
@@ -151,10 +145,9 @@ class Bolt(LockEntity):
         self.async_write_ha_state()
 
 
-class Thermostat(ClimateEntity):
+class Thermostat(Named, ClimateEntity):
     """A climate entity."""
 
-    _attr_should_poll = False
     _attr_temperature_unit = UnitOfTemperature.CELSIUS
     _attr_hvac_modes = [HVACMode.OFF, HVACMode.HEAT, HVACMode.HEAT_COOL]  # noqa: RUF012
     _attr_hvac_mode = HVACMode.OFF
@@ -163,10 +156,6 @@ class Thermostat(ClimateEntity):
     _attr_supported_features = (
         ClimateEntityFeature.TARGET_TEMPERATURE | ClimateEntityFeature.TURN_OFF | ClimateEntityFeature.TURN_ON
     )
-
-    def __init__(self, name: str) -> None:
-        self._attr_name = name
-        self._attr_unique_id = name
 
     @override
     async def async_set_temperature(self, **kwargs: Any) -> None:
@@ -179,10 +168,9 @@ class Thermostat(ClimateEntity):
         self.async_write_ha_state()
 
 
-class Ventilator(FanEntity):
+class Ventilator(Named, FanEntity):
     """A fan of three speeds."""
 
-    _attr_should_poll = False
     _attr_percentage = 0
     _attr_speed_count = 3
     _attr_supported_features = (
@@ -191,10 +179,6 @@ class Ventilator(FanEntity):
         | FanEntityFeature.TURN_ON
         | FanEntityFeature.TURN_OFF
     )
-
-    def __init__(self, name: str) -> None:
-        self._attr_name = name
-        self._attr_unique_id = name
 
     @override
     async def async_turn_on(

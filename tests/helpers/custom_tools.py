@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-from tests.helpers.agent import Agent
+from tests.helpers.agent import Agent, call_action
 
 
 async def async_write(hass: HomeAssistant, folder: Path, tools: str, secrets: str = "") -> None:
@@ -42,13 +42,7 @@ async def async_offer(agent: Agent, folder: Path, tools: str, secrets: str = "")
 
 async def async_use(hass: HomeAssistant, tool: str, /, **parameters: Any) -> dict[str, Any]:
     """Call a tool past the model, through the guard, and return its envelope."""
-    said = await hass.services.async_call(
-        DOMAIN,
-        "execute_tool",
-        {"tool_name": tool, "parameters": parameters},
-        blocking=True,
-        return_response=True,
-    )
+    said = await call_action(hass, "execute_tool", {"tool_name": tool, "parameters": parameters})
     assert said is not None
     return dict(said)
 

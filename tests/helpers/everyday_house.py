@@ -5,10 +5,7 @@ from typing import Any, override
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import (
-    MockConfigEntry,
-    async_fire_time_changed,
-)
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from homeassistant.components.assist_satellite import AssistSatelliteConfiguration, AssistSatelliteEntity
 from homeassistant.components.assist_satellite.const import DATA_COMPONENT, AssistSatelliteEntityFeature
@@ -122,10 +119,7 @@ class Satellite(AssistSatelliteEntity):
 
 
 async def async_add_satellite[Kind: Satellite](
-    hass: HomeAssistant,
-    name: str = "Satellite",
-    area_id: str | None = None,
-    kind: type[Kind] = Satellite,
+    hass: HomeAssistant, name: str = "Satellite", area_id: str | None = None, kind: type[Kind] = Satellite
 ) -> Kind:
     """Add a satellite on a device of its own, in a room or in none."""
     assert await async_setup_component(hass, "homeassistant", {})

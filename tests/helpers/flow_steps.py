@@ -3,11 +3,13 @@
 from typing import Any
 
 import probatio
+import pytest
 
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import section
 from homeassistant.helpers import config_validation as cv
+from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 
 
@@ -17,6 +19,12 @@ def call_what_is_offered(request: Any) -> Reply:
     if not offered:
         return text("Done.")
     return tool_calls([(offered[0]["function"]["name"], {})])
+
+
+@pytest.fixture(autouse=True)
+def calls_tools(model_server: ModelServer) -> None:
+    """Let the model do what the probe asks, in each module that imports it: it calls the tool it is given."""
+    model_server.default = call_what_is_offered
 
 
 async def go_on(hass: HomeAssistant, result: ConfigFlowResult, typed: dict[str, Any]) -> ConfigFlowResult:

@@ -46,10 +46,7 @@ async def async_add_further(
 ) -> Further:
     """Add an agent to the connection of another one."""
     subentry = ConfigSubentry(
-        data=MappingProxyType({**MODEL_SPEAKS, **options}),
-        subentry_type="agent",
-        title=title,
-        unique_id=None,
+        data=MappingProxyType({**MODEL_SPEAKS, **options}), subentry_type="agent", title=title, unique_id=None
     )
     hass.config_entries.async_add_subentry(agent.entry, subentry)
     await hass.async_block_till_done(wait_background_tasks=True)

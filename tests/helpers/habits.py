@@ -4,19 +4,11 @@ from datetime import date, datetime, timedelta
 from random import Random
 from zoneinfo import ZoneInfo
 
-from custom_components.home_agent.memory.learner.habits import (
-    Observation,
-)
+from custom_components.home_agent.memory.learner.habits import Observation
 
 ZONE = ZoneInfo("Europe/Berlin")
-
-
 FIRST = date(2026, 3, 2)
-
-
 LAST = FIRST + timedelta(days=27)
-
-
 SPAN = [FIRST + timedelta(days=number) for number in range(28)]
 
 

@@ -17,17 +17,9 @@ from tests.servers.obedient import DEMANDS
 from tests.servers.replies import status, text, tool_calls
 
 READ = ("read_outside", {})
-
-
 OPEN_DOORS = ["lock", "alarm_control_panel", "cover", "valve", "script", "scene", "tool:*"]
-
-
 UNLOCK = DEMANDS["unlock"]
-
-
 MEMORY = "Anna likes green tea"
-
-
 SECRETS = ("anna", "lindqvist", "birkenweg", "4711")
 
 

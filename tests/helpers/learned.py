@@ -9,8 +9,6 @@ from tests.servers.loopback import Captured
 from tests.servers.replies import text, tool_calls
 
 MEMORY = "Anna drinks her tea with honey"
-
-
 CODE = "The shed code is 4711"
 
 

@@ -226,11 +226,7 @@ def _write_states(session: Session, month: Month) -> None:
         moment, context = row.at.timestamp(), ulid_to_bytes(ulid_now())
         if row.automation:
             events.append(
-                {
-                    "event_type_id": kind.event_type_id,
-                    "time_fired_ts": moment,
-                    "context_id_bin": context,
-                }
+                {"event_type_id": kind.event_type_id, "time_fired_ts": moment, "context_id_bin": context}
             )
         if row.attributes:
             number = next(attributes_ids)

@@ -159,8 +159,6 @@ FILLED: dict[str, dict[str, Any]] = {
     },
     "debug": {"debug_logging": True, "emit_events": False},
 }
-
-
 STORED = {
     "proactive_rules": [
         {"rule": "garage_open", "duration": "1h30m", "persons": ["person.anna"]},

@@ -73,9 +73,7 @@ class QueryHouse:
         run = ToolRun(
             hass=self.hass,
             guard=Guard(  # type: ignore[arg-type]
-                self.hass,
-                Journal(Ledger(self.hass), AuditLog(), lambda: None),
-                Policy(self.hass, DEFAULTS),
+                self.hass, Journal(Ledger(self.hass), AuditLog(), lambda: None), Policy(self.hass, DEFAULTS)
             ),
             house=await self.house.async_snapshot(),
             speaker=speaker,

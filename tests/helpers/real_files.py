@@ -1,5 +1,7 @@
 """A fixture for a Home Assistant whose stores are real files; a module that imports it has it."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,3 +11,10 @@ import pytest
 def hass_storage() -> dict[str, Any]:
     """Let stores be real files."""
     return {}
+
+
+def files_with(folder: str, word: str) -> Iterator[str]:
+    """Yield the files that hold a word, in whatever letters."""
+    for path in sorted(Path(folder).rglob("*")):
+        if path.is_file() and word.casefold().encode() in path.read_bytes().lower():
+            yield str(path.relative_to(folder))

@@ -10,9 +10,8 @@ from custom_components.home_agent.memory.memories import make_memory
 from custom_components.home_agent.memory.records import Provenance
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_agent
+from tests.helpers.agent import Agent
 from tests.helpers.turns import tool_results
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 FACT = "Anna drinks her tea with honey"
@@ -20,15 +19,21 @@ MUCH = [f"Kwartzo{number} vluchtmo frimbel{number} oszlop drunk{number}al" for n
 """Too much to stand in every request, and no word of it is in a sentence."""
 
 
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """An agent with default options."""
-    return await async_agent(hass, model_server)
-
-
 def user(hass: HomeAssistant, name: str) -> Context:
     """Return the context of a new user."""
     return Context(user_id=MockUser(name=name, is_owner=True).add_to_hass(hass).id)
+
+
+@pytest.fixture
+def anna(hass: HomeAssistant) -> Context:
+    """Return Anna's context, in each module that imports it."""
+    return user(hass, "Anna")
+
+
+@pytest.fixture
+def ben(hass: HomeAssistant) -> Context:
+    """Return Ben's, made after Anna's where a test takes both."""
+    return user(hass, "Ben")
 
 
 async def remember(

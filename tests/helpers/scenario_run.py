@@ -34,8 +34,7 @@ from tests.helpers.own_automations import (
     async_read_automations,
 )
 from tests.helpers.scenario_checks import Heard, problems, read_results, states, unlike
-from tests.helpers.scenario_events import async_happen, change
-from tests.helpers.scenario_listeners import async_add_listeners, options_of
+from tests.helpers.scenario_listeners import async_add_listeners, async_happen, change, options_of
 from tests.helpers.scenarios import Problem, Result, Run, Verdict, localized, replies_of
 from tests.helpers.weather import async_add_weather
 from tests.servers.model_server import ModelServer

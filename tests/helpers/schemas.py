@@ -4,6 +4,8 @@ from typing import Any, override
 
 import probatio
 
+from custom_components.home_agent.tools.ha_control import ControlTool
+from custom_components.home_agent.tools.ha_query import QueryTool
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv, llm
 
@@ -35,8 +37,6 @@ ASSIST = OtherTool(
         }
     )
 )
-
-
 PLAYER = OtherTool(
     {
         "type": "object",
@@ -52,3 +52,7 @@ PLAYER = OtherTool(
         "required": ["target_player"],
     }
 )
+
+
+TOOLS: dict[str, llm.Tool] = {"ha_control": ControlTool(), "ha_query": QueryTool()}
+LIGHT = "light.kitchen_ceiling"

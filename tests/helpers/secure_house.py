@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
@@ -49,8 +50,6 @@ SERVICES: dict[tuple[str, str], str] = {
     ("switch", "turn_off"): "off",
 }
 """What each service leaves behind."""
-
-
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 RAN = [("lock.unlock", ("lock.front_door",))]
 """What the model calls, and what has moved after a yes."""
@@ -131,6 +130,12 @@ class SecureHouse:
     def moved(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return what was called, in order."""
         return [(call.service, call.entity_ids) for call in self.calls]
+
+
+@pytest.fixture
+async def agent(secure: SecureHouse, model_server: ModelServer) -> Agent:
+    """Return an agent with default options in the house, in each module that imports it."""
+    return await secure.async_agent(model_server)
 
 
 async def ask(

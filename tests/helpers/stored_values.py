@@ -3,8 +3,6 @@
 from custom_components.home_agent.panel.usage import COUNTERS
 
 AT = "2026-06-03T10:00:00+00:00"
-
-
 MEMORY = {
     "id": "m1",
     "content": "Bello is a dog",
@@ -19,8 +17,6 @@ MEMORY = {
     "expires_at": None,
     "provenance": [],
 }
-
-
 PROFILE = {
     "category": "diet",
     "key": "style",
@@ -34,8 +30,6 @@ PROFILE = {
     "count": 1,
     "previous": "",
 }
-
-
 PLANNED = {
     "id": "p1",
     "verb": "turn_on",
@@ -72,14 +66,10 @@ SEEN = {
     "habits": [],
     "silenced": [],
 }
-
-
 BOOK = {
     "watches": [["rule", "light.desk", AT, True, None]],
     "suggestions": [],
     "day": "2026-06-03",
     "count": 2,
 }
-
-
 USAGE = {"2026-06-03": dict.fromkeys(COUNTERS, 3)}

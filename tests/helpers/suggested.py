@@ -1,26 +1,21 @@
 """Habits as the learner finds them, suggestions that come from them, and a house that takes automations."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from pytest_homeassistant_custom_component.common import (
-    MockUser,
-    async_fire_time_changed,
-    async_mock_service,
-)
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed, async_mock_service
 
-from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.memory.learner.habits import WORKDAYS, Habit
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.agent import Agent, async_add_agent, call_action
 from tests.servers.model_server import ModelServer
 
 COFFEE = "switch.coffee_machine"
@@ -106,9 +101,7 @@ class Home:
 
     async def call(self, service: str, data: dict[str, Any], context: Context | None = None) -> Any:
         """Call a service of ours."""
-        found = await self.hass.services.async_call(
-            DOMAIN, service, data, blocking=True, return_response=True, context=context
-        )
+        found = await call_action(self.hass, service, data, context)
         await self.hass.async_block_till_done()
         return found
 
@@ -125,18 +118,22 @@ class Home:
         return [note["message"] for note in self.hass.data.get("persistent_notification", {}).values()]
 
 
-@asynccontextmanager
-async def async_home(
-    hass: HomeAssistant, clock: FrozenDateTimeFactory, admin: MockUser, folder: Path
+@pytest.fixture
+async def home(
+    hass: HomeAssistant,
+    house: HomeAssistant,
+    freezer: FrozenDateTimeFactory,
+    hass_admin_user: MockUser,
+    tmp_path: Path,
 ) -> AsyncIterator[Home]:
-    """Run a house with automations as Home Assistant is shipped; its configuration is in the folder."""
+    """Return a house with automations as Home Assistant is shipped."""
     await hass.config.async_set_time_zone("UTC")
-    clock.move_to(MONDAY)
-    hass.config.config_dir = str(folder)
+    freezer.move_to(MONDAY)
+    hass.config.config_dir = str(tmp_path)
     await hass.async_add_executor_job(
-        (folder / "configuration.yaml").write_text, "automation: !include automations.yaml\n"
+        (tmp_path / "configuration.yaml").write_text, "automation: !include automations.yaml\n"
     )
-    found = Home(hass, clock, admin)
+    found = Home(hass, freezer, hass_admin_user)
     await found.write("[]\n")
     assert await async_setup_component(hass, "conversation", {})
     assert await async_setup_component(hass, "automation", {})

@@ -72,3 +72,13 @@ async def telegram_bot(
     await hass.async_block_till_done()
     yield Telegram(hass, server)
     assert await hass.config_entries.async_unload(entry.entry_id)
+
+
+OPTIONS = {
+    "telegram_enabled": True,
+    "telegram_chat_persons": [
+        {"chat_id": str(ANNA), "person": "person.anna"},
+        {"chat_id": str(BEN), "person": "person.ben"},
+    ],
+    "memory_extraction_enabled": False,
+}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
-from tests.helpers.agent import Agent
+from tests.helpers.agent import Agent, call_action
 from tests.helpers.turns import tool_results
 from tests.servers.replies import text, tool_calls
 
@@ -34,8 +34,6 @@ async def undo(agent: Agent, conversation_id: str | None = None, **options: Any)
 
 async def undo_service(hass: HomeAssistant, context: Context | None = None, **data: Any) -> dict[str, Any]:
     """Call the service and return its response."""
-    response = await hass.services.async_call(
-        "home_agent", "undo", data, blocking=True, return_response=True, context=context
-    )
+    response = await call_action(hass, "undo", data, context)
     assert isinstance(response, dict)
     return response

@@ -17,14 +17,7 @@ from homeassistant.core import HomeAssistant
 from tests.helpers.examples import many
 from tests.helpers.inference_kit import KEY, ask, client_of
 from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import (
-    Reply,
-    error_in_stream,
-    html,
-    raw,
-    reset,
-    status,
-)
+from tests.servers.replies import Reply, error_in_stream, html, raw, reset, status
 
 
 @pytest.mark.parametrize(

@@ -122,8 +122,7 @@ async def test_work_gives_way_and_is_done_later(client: ModelClient, model_serve
     async with asked(client, "memories", background("memory")) as extraction:
         interrupted = await model_server.arrived(1)
         model_server.on(
-            lambda request: request.is_chat and request.messages[-1]["content"] == "memories",
-            text("nothing"),
+            lambda request: request.is_chat and request.messages[-1]["content"] == "memories", text("nothing")
         )
         answer = await client.complete(ask("light", caller=person("kitchen")))
         assert answer.content == "Done."
@@ -221,9 +220,7 @@ async def test_nobody_waits_for_a_server_that_is_off(client: ModelClient, model_
     assert raised.value.kind is ErrorKind.UNAVAILABLE
 
 
-async def test_many_texts_are_embedded_when_nobody_waits(
-    client: ModelClient, model_server: ModelServer
-) -> None:
+async def test_many_texts_are_embedded_when_nobody_waits(client: ModelClient) -> None:
     """A person's own sentence is embedded at once."""
     async with client.queue.place(person("hall")):
         filling = asyncio.create_task(client.embed(["text"] * 8))

@@ -13,8 +13,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, cut, hang, reset, status, text
 
 DOWN = status(503, "down")
-
-
 BOTH = dict.fromkeys(MODELS, ask())
 
 

@@ -175,9 +175,7 @@ async def test_several_collections_are_ranked_together(start: Start, texts: Path
     (texts.parent / "notes").mkdir()
     (texts.parent / "notes" / "bins.md").write_text("Paper bins: paper goes out on Tuesday", encoding="utf-8")
     agent = await start(
-        additional_collections=["manuals", "notes"],
-        additional_top_k=2,
-        additional_similarity_threshold=0.1,
+        additional_collections=["manuals", "notes"], additional_top_k=2, additional_similarity_threshold=0.1
     )
     await fill(agent)
     await fill(agent, "notes", "texts/notes")
@@ -467,10 +465,7 @@ async def test_what_cannot_be_looked_for_is_not_missing(
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = embedding_options(
-        other_model_server,
-        vector_db_backend="chroma",
-        vector_db_host="127.0.0.1",
-        vector_db_port=port,
+        other_model_server, vector_db_backend="chroma", vector_db_host="127.0.0.1", vector_db_port=port
     )
     agent = await start(**options)
     await agent.say("How do I descale the coffee machine?")

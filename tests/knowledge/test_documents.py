@@ -14,6 +14,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
 from homeassistant.setup import async_setup_component
 from tests.helpers.household import async_furnish
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 
 KITCHEN = "light.kitchen_ceiling"
 COUNTER = "light.kitchen_counter"
@@ -23,12 +24,6 @@ LOCK = "lock.front_door"
 THERMOMETER = "sensor.kitchen_temperature"
 AT_TEN = {"trigger": "time", "at": "22:00:00"}
 KITCHEN_ON = {"action": "light.turn_on", "target": {"entity_id": KITCHEN}}
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Automations wait for their time."""
-    return True
 
 
 @pytest.fixture
@@ -116,8 +111,6 @@ TRIGGERS: list[tuple[Any, str]] = [
         "{trigger: time, at: {entity_id: Kitchen Temperature, offset: -01:00:00}}",
     ),
 ]
-
-
 CONDITIONS: list[tuple[Any, str]] = [
     (
         {"condition": "state", "entity_id": [KITCHEN, LAMP], "match": "any", "state": "on"},
@@ -137,8 +130,6 @@ CONDITIONS: list[tuple[Any, str]] = [
         "{or: [{condition: sun, after: sunset}, {condition: state, entity_id: Reading Lamp, state: on}]}",
     ),
 ]
-
-
 LAMP_OFF = {"action": "light.turn_off", "target": {"entity_id": LAMP}}
 IS_DARK = {"condition": "sun", "after": "sunset"}
 ACTIONS: list[tuple[Any, str]] = [

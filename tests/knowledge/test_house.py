@@ -1,7 +1,6 @@
 """What the agent knows of the house, and that it stays true at no cost."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -23,15 +22,6 @@ from homeassistant.helpers import (
     label_registry as lr,
 )
 from tests.helpers.homes import build_home, expose
-
-
-@pytest.fixture
-async def known(house: HomeAssistant) -> AsyncGenerator[House]:
-    """A started house that knows what `hass` has."""
-    agent_house = House(house)
-    await agent_house.async_start()
-    yield agent_house
-    await agent_house.async_stop()
 
 
 def register(hass: HomeAssistant, unique_id: str, name: str, **kwargs: object) -> er.RegistryEntry:

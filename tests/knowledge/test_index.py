@@ -15,7 +15,7 @@ from homeassistant.exceptions import HomeAssistantError, ServiceValidationError,
 from homeassistant.helpers import entity_registry as er
 from homeassistant.requirements import RequirementsNotFound
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
 from tests.helpers.checks import every
 from tests.helpers.indexed import async_indexed, embedded, embedding_options, issues, later, settled
 from tests.servers.model_server import ModelServer, on_path
@@ -54,9 +54,7 @@ def state_of(agent: Agent, sensor: str) -> str:
 
 async def reindexed(agent: Agent) -> dict[str, Any]:
     """Call the action and return what it says."""
-    response = await agent.hass.services.async_call(
-        "home_agent", "reindex_entities", {}, blocking=True, return_response=True
-    )
+    response = await call_action(agent.hass, "reindex_entities")
     assert response is not None
     return dict(response)
 
@@ -125,9 +123,7 @@ async def test_index_entity(agent: Agent) -> None:
     """One entity: unchanged, new, hidden."""
 
     async def index(entity_id: str) -> str:
-        response = await agent.hass.services.async_call(
-            "home_agent", "index_entity", {"entity_id": entity_id}, blocking=True, return_response=True
-        )
+        response = await call_action(agent.hass, "index_entity", {"entity_id": entity_id})
         assert response["entity_id"] == entity_id
         return str(response["status"])
 
@@ -232,12 +228,10 @@ async def test_without_an_embedder_nothing_of_it_is_loaded(
     hass.config.config_dir = str(tmp_path)
     agent = await async_agent(hass, model_server)
     await agent.say("Is the kitchen ceiling light on?")
-    response = await hass.services.async_call(
-        "home_agent",
+    response = await call_action(
+        hass,
         "execute_tool",
         {"tool_name": "retrieve_knowledge", "parameters": {"query": "what is in the kitchen"}},
-        blocking=True,
-        return_response=True,
     )
     assert "Kitchen" in str(response["result"])
     assert hass.states.get("sensor.home_agent_index") is None

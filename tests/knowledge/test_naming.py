@@ -2,24 +2,18 @@
 
 import pytest
 
-from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.agent import Agent, async_add_agent, call_action
 from tests.helpers.homes import build_home
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 
 KINDS = {"light": "lights", "cover": "blinds", "climate": "heating", "switch": "socket"}
 BESIDE = 0.5
 """Titles in an answer, on average, that are of other things than the question's."""
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Automations wait for their time."""
-    return True
 
 
 @pytest.fixture
@@ -62,12 +56,10 @@ def automation(title: str, domain: str, targets: list[str]) -> dict[str, object]
 
 async def found(agent: Agent, query: str) -> set[str]:
     """Return the titles that are told of, in full or by name."""
-    answer = await agent.hass.services.async_call(
-        DOMAIN,
+    answer = await call_action(
+        agent.hass,
         "execute_tool",
         {"tool_name": "retrieve_knowledge", "parameters": {"query": query, "source": "automation"}},
-        blocking=True,
-        return_response=True,
     )
     assert answer
     result = answer["result"]

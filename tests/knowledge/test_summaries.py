@@ -21,15 +21,12 @@ from homeassistant.components.recorder.statistics import async_import_statistics
 from homeassistant.core import HomeAssistant
 from tests.helpers.query_house import QueryHouse
 
+pytestmark = pytest.mark.usefixtures("recorder_db_url")  # before Home Assistant is there
+
 NOON = datetime(2026, 1, 14, 12, 0, tzinfo=UTC)
 LIGHT = "light.ceiling"
 TEMPERATURE = {"unit_of_measurement": "°C", "device_class": "temperature", "state_class": "measurement"}
 ENERGY = {"unit_of_measurement": "kWh", "device_class": "energy", "state_class": "total_increasing"}
-
-
-@pytest.fixture(autouse=True)
-def _database_first(recorder_db_url: str) -> None:
-    """Prepare the database first: it has to be there before Home Assistant is."""
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pytest_homeassistant_custom_component.common import async_test_home_assistant
 
 from custom_components.home_agent.const import DOMAIN
@@ -14,15 +13,10 @@ from homeassistant.helpers import frame
 from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.indexed import embedding_options
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.chroma import ChromaServer
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files, which each home has for itself."""
-    return {}
 
 
 @asynccontextmanager

@@ -213,11 +213,7 @@ def test_what_one_order_waits_for(language: str, sentence: str, waits: set[Wait]
         ("en", "all lights upstairs but not leo's", "all lights upstairs"),
         ("de", "alle Lampen außer der Leiste und dem Flur", "alle lampen"),
         ("fr", "toutes les lumières sauf la cuisine", "toutes les lumières"),
-        (
-            "en",
-            "turn on the light except when it is day",
-            "turn on the light except when it is day",
-        ),
+        ("en", "turn on the light except when it is day", "turn on the light except when it is day"),
     ],
 )
 def test_what_is_excepted_is_no_place(language: str, sentence: str, rest: str) -> None:

@@ -9,12 +9,7 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.context.providers.texts import RELEVANT
-from custom_components.home_agent.memory.memories import (
-    Memories,
-    MemorySettings,
-    SaveOutcome,
-    make_memory,
-)
+from custom_components.home_agent.memory.memories import Memories, MemorySettings, SaveOutcome, make_memory
 from custom_components.home_agent.memory.records import (
     Memory,
     MemoryType,

@@ -15,12 +15,7 @@ from custom_components.home_agent.memory.profile import (
     default_sensitivity,
     documents,
 )
-from custom_components.home_agent.memory.records import (
-    Origin,
-    ProfileEntry,
-    Sensitivity,
-    is_entry_visible,
-)
+from custom_components.home_agent.memory.records import Origin, ProfileEntry, Sensitivity, is_entry_visible
 from custom_components.home_agent.safety.disclosure import AT_HOME, Disclosure
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

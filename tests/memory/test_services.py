@@ -6,13 +6,12 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.const import DOMAIN
 from homeassistant.auth.const import GROUP_ID_USER
 from homeassistant.auth.models import Group
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import async_agent, call_action
 from tests.servers.model_server import ModelServer
 
 
@@ -31,9 +30,7 @@ async def run(
     hass: HomeAssistant, service: str, context: Context | None = None, **data: Any
 ) -> dict[str, Any]:
     """Call a service and return its response."""
-    response = await hass.services.async_call(
-        DOMAIN, service, data, blocking=True, return_response=True, context=context
-    )
+    response = await call_action(hass, service, data, context)
     assert isinstance(response, dict)
     return response
 

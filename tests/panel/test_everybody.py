@@ -15,7 +15,7 @@ from homeassistant.auth.models import TOKEN_TYPE_LONG_LIVED_ACCESS_TOKEN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util.ulid import ulid_now
-from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.agent import Agent, async_add_agent, call_action
 from tests.helpers.panel import Panel
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
@@ -28,14 +28,6 @@ TIMER = ("timer", {"action": "set", "when": "10 minutes", "name": "tea"})
 NOTE = ("update_user_profile", {"category": "diet", "key": "style", "value": "vegetarian"})
 
 type Opening = Callable[[MockUser], Awaitable[Panel]]
-
-
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """A house with lights and locks."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
 
 
 @pytest.fixture
@@ -109,11 +101,9 @@ async def test_nobody_reaches_what_others_have(
 
 
 async def test_memories_of_the_household_are_not_anybodys_own(
-    hass: HomeAssistant, agent: Agent, opened: Opening, anna: MockUser
+    hass: HomeAssistant, opened: Opening, anna: MockUser
 ) -> None:
-    added = await hass.services.async_call(
-        DOMAIN, "add_memory", {"content": "The bins go out on Tuesday"}, blocking=True, return_response=True
-    )
+    added = await call_action(hass, "add_memory", {"content": "The bins go out on Tuesday"})
     panel = await opened(anna)
     assert (await panel.get("mine"))["memories"] == []
     answer = await panel.ask("mine/memory/delete", **added)

@@ -33,7 +33,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
 from tests.helpers.checks import every
 from tests.helpers.panel import Panel
 from tests.helpers.remembering import remember_much
@@ -116,7 +116,7 @@ async def test_retrieved_by_meaning(hass: HomeAssistant, panel: Panel, agent: Ag
         vector_db_embedding_model="test-embedding",
     )
     data = {"content": "The bed light is too bright for Anna"}
-    await hass.services.async_call(DOMAIN, "add_memory", data, blocking=True, return_response=True)
+    await call_action(hass, "add_memory", data)
     await remember_much(agent)
     await agent.say("Is the bed light on?")
     slots = {slot["name"]: slot for slot in (await panel.turn())["slots"]}
@@ -196,8 +196,6 @@ FIELDS: dict[str, dict[str, Any]] = {
     "reject": {"action_id": "x"},
     "suggestion/answer": {"suggestion_id": "x", "answer": "accept"},
 }  # fmt: skip
-
-
 WHOLE = {"mine/memory/add": {"content": "x", "private": False}}
 """Fields of commands that work without anything being there."""
 
@@ -231,15 +229,11 @@ async def test_fields_are_checked(panel: Panel) -> None:
         assert (await panel.ask(command, **fields))["error"]["code"] == "invalid_format", command
 
 
-async def test_memories(hass: HomeAssistant, panel: Panel, agent: Agent, owner: Context) -> None:
+async def test_memories(hass: HomeAssistant, panel: Panel, owner: Context) -> None:
     """Searched, changed and forgotten; who said it stands beside it."""
     data = {"content": f"Anna likes tea {HOSTILE}"}
-    await hass.services.async_call(
-        DOMAIN, "add_memory", data, blocking=True, return_response=True, context=owner
-    )
-    await hass.services.async_call(
-        DOMAIN, "add_memory", {"content": "The bins go out on Tuesday"}, blocking=True, return_response=True
-    )
+    await call_action(hass, "add_memory", data, owner)
+    await call_action(hass, "add_memory", {"content": "The bins go out on Tuesday"})
     found = await panel.get("memories", query="tea")
     (tea,) = found["memories"]
     assert HOSTILE in tea["content"]
@@ -273,9 +267,7 @@ async def test_what_was_not_kept_is_shown_with_its_reason(panel: Panel, agent: A
 
 
 async def test_a_changed_memory_reaches_the_model(hass: HomeAssistant, panel: Panel, agent: Agent) -> None:
-    added = await hass.services.async_call(
-        DOMAIN, "add_memory", {"content": "The dog is called Rex"}, blocking=True, return_response=True
-    )
+    added = await call_action(hass, "add_memory", {"content": "The dog is called Rex"})
     change = {"memory_type": "fact", "importance": 0.9, "private": False}
     await panel.get("memory/update", **added, content="The dog is called Bello", **change)
     await agent.say("What is the dog called?")
@@ -309,9 +301,7 @@ async def test_forgetting_reaches_the_turns(
     hass: HomeAssistant, panel: Panel, agent: Agent, owner: Context, by: str
 ) -> None:
     """However something is forgotten, it stands in no turn any more."""
-    added = await hass.services.async_call(
-        DOMAIN, "add_memory", {"content": "Anna is fond of marzipan"}, blocking=True, return_response=True
-    )
+    added = await call_action(hass, "add_memory", {"content": "Anna is fond of marzipan"})
     result = await agent.say("What is Anna fond of?", context=owner)
     assert "marzipan" in json.dumps(await panel.turn())
     if by == "panel":
@@ -656,9 +646,7 @@ async def test_a_confirmation_says_what_is_to_be_done(
     assert asked["outcome"] == "rejected"
 
 
-async def test_a_memory_is_added_for_a_person(
-    hass: HomeAssistant, panel: Panel, agent: Agent, owner: Context
-) -> None:
+async def test_a_memory_is_added_for_a_person(hass: HomeAssistant, panel: Panel, owner: Context) -> None:
     """For a person or the household, and not for anybody who is not there."""
     person = {"id": "p-ben", "friendly_name": "Ben"}
     hass.states.async_set("person.ben", "home", person)

@@ -110,9 +110,7 @@ async def test_a_name_is_no_time(hass: HomeAssistant, model_server: ModelServer,
     assert told["result"]["done"] == {HALL: "on"}
 
 
-async def test_tools_of_assist_do_not_act_now_either(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_tools_of_assist_do_not_act_now_either(model_server: ModelServer, secure: SecureHouse) -> None:
     """Home Assistant's own intents know no time, so a sentence about later does not reach them."""
     agent = await secure.async_agent(model_server, {**ASKS, "llm_apis": ["assist"]})
 

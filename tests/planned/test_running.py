@@ -73,10 +73,7 @@ async def test_with_the_sun(
 
 @pytest.mark.parametrize(
     ("zone", "eve", "first"),
-    [
-        ("Europe/Berlin", "2027-03-27 20:00", "2027-03-28"),
-        ("US/Pacific", "2026-10-31 20:00", "2026-11-01"),
-    ],
+    [("Europe/Berlin", "2027-03-27 20:00", "2027-03-28"), ("US/Pacific", "2026-10-31 20:00", "2026-11-01")],
 )
 async def test_a_repeated_time_stays_over_a_change_of_clocks(
     hass: HomeAssistant,

@@ -9,7 +9,7 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
-from tests.helpers.agent import Agent
+from tests.helpers.agent import Agent, call_action
 from tests.helpers.asking_satellite import AskingSatellite
 from tests.helpers.phones import ASKED, Phones, buttons
 from tests.helpers.secure_house import SecureHouse, pending_ids
@@ -18,7 +18,6 @@ from tests.servers.model_server import ModelServer
 CLOSE = {"action": "close", "entity_id": "cover.garage"}
 CLOSED = [("cover.close_cover", ("cover.garage",))]
 QUESTION = "Should I close the Garage?"
-PIN = "4711"
 
 
 @pytest.fixture
@@ -37,11 +36,7 @@ async def agent(
 
 def asking(hass: HomeAssistant, context: Context | None = None, **data: Any) -> asyncio.Task[Any]:
     """Ask in the background, as an automation."""
-    return asyncio.create_task(
-        hass.services.async_call(
-            DOMAIN, "ask", data, blocking=True, return_response=True, context=context or Context()
-        )
-    )
+    return asyncio.create_task(call_action(hass, "ask", data, context or Context()))
 
 
 async def until_asked(hass: HomeAssistant) -> str:
@@ -95,7 +90,7 @@ async def test_a_child_is_not_asked_what_it_may_not_do(
     ("system", "shown"), [("Android", "Is it &lt;cold&gt; &amp; wet?"), ("iOS", "Is it <cold> & wet?")]
 )
 async def test_a_phone_shows_the_question_as_it_is(
-    hass: HomeAssistant, agent: Agent, secure: SecureHouse, phones: Phones, system: str, shown: str
+    hass: HomeAssistant, agent: Agent, phones: Phones, system: str, shown: str
 ) -> None:
     """The app renders HTML on Android."""
     for entry in hass.config_entries.async_entries("mobile_app"):
@@ -143,9 +138,7 @@ async def test_the_automation_is_stopped(
     assert secure.calls == []
 
 
-async def test_answers_to_choose_from_on_the_phone(
-    hass: HomeAssistant, agent: Agent, secure: SecureHouse, phones: Phones
-) -> None:
+async def test_answers_to_choose_from_on_the_phone(hass: HomeAssistant, agent: Agent, phones: Phones) -> None:
     task = asking(hass, question="What shall we eat?", answers=["Pizza", "Pasta"], person="person.anna")
     push = await phones.async_pushed("anna")
     assert list(buttons(push)) == ["Pizza", "Pasta"]

@@ -82,12 +82,7 @@ async def add(home: House, server: ModelServer, *rules: dict[str, Any], **option
     return await async_add_agent(
         home.hass,
         server,
-        {
-            "proactive_enabled": True,
-            "proactive_rules": list(rules),
-            "notify_targets": TARGETS,
-            **options,
-        },
+        {"proactive_enabled": True, "proactive_rules": list(rules), "notify_targets": TARGETS, **options},
     )
 
 

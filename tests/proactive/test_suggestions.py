@@ -1,12 +1,9 @@
 """Habits become automations: suggested once, previewed, made only on an administrator's yes."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import (
     MockUser,
@@ -27,7 +24,7 @@ from homeassistant.exceptions import HomeAssistantError, ServiceValidationError,
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.phones import Phones, push_service
-from tests.helpers.suggested import COFFEE, MONDAY, Home, async_home, habit
+from tests.helpers.suggested import COFFEE, MONDAY, Home, habit, home  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 
 SENTENCE = "Coffee Machine is turned on at about 6:30 on workdays."
@@ -41,19 +38,6 @@ HANDWRITTEN = """# Our automations. Keep the comments!
     - action: switch.turn_on
       target: {entity_id: switch.radio}
 """
-
-
-@pytest.fixture
-async def home(
-    hass: HomeAssistant,
-    house: HomeAssistant,
-    freezer: FrozenDateTimeFactory,
-    hass_admin_user: MockUser,
-    tmp_path: Path,
-) -> AsyncIterator[Home]:
-    """Return a house with automations as Home Assistant is shipped."""
-    async with async_home(hass, freezer, hass_admin_user, tmp_path) as found:
-        yield found
 
 
 def automation_states(hass: HomeAssistant) -> list[str]:
@@ -203,10 +187,7 @@ ACTIONS: list[tuple[Habit, dict[str, Any]]] = [
         habit("climate.hall", "temperature:21.5"),
         {"action": "climate.set_temperature", "data": {"temperature": 21.5}},
     ),
-    (
-        habit("climate.hall", "mode:heat"),
-        {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "heat"}},
-    ),
+    (habit("climate.hall", "mode:heat"), {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "heat"}}),
     (habit("climate.hall", "off"), {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "off"}}),
 ]
 

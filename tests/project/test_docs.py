@@ -36,7 +36,7 @@ from custom_components.home_agent.tools.remembering import EARLIER
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from scripts.lib import reference
-from tests.helpers.agent import IDLE_SECONDS, Agent
+from tests.helpers.agent import IDLE_SECONDS, Agent, call_action
 from tests.helpers.checks import every
 from tests.helpers.documents import PAGES, ROOT, code, fields_of, rows, section
 from tests.helpers.indexed import equipped
@@ -146,7 +146,7 @@ async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: Moc
     tool_name, parameters = UNLOCK
     for _ in range(2):
         data = {"tool_name": tool_name, "parameters": parameters}
-        await hass.services.async_call(DOMAIN, "execute_tool", data, blocking=True, return_response=True)
+        await call_action(hass, "execute_tool", data)
     confirmed, rejected = ({"action_id": event.data["action_id"]} for event in asked)
     given: dict[str, dict[str, Any]] = {
         "confirm_action": confirmed,
@@ -163,19 +163,10 @@ async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: Moc
         "erase_data": {"confirm": True},
         "answer_suggestion": {"suggestion_id": await async_suggested(agent), "answer": "preview"},
     }
-    added = await hass.services.async_call(
-        DOMAIN, "add_memory", {"content": "Ben likes coffee"}, blocking=True, return_response=True
-    )
+    added = await call_action(hass, "add_memory", {"content": "Ben likes coffee"})
     given["delete_memory"] = added
     for name in services.SERVICES:
-        response = await hass.services.async_call(
-            DOMAIN,
-            name,
-            given.get(name, {}),
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=hass_admin_user.id),
-        )
+        response = await call_action(hass, name, given.get(name, {}), Context(user_id=hass_admin_user.id))
         assert set(response) <= set(code(section(reference.ACTIONS, f"{DOMAIN}.{name}")))
 
 
@@ -311,3 +302,60 @@ def test_links(page: str) -> None:
 def test_pictures(page: str) -> None:
     for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", PAGES[page]):
         assert ((ROOT / page).parent / target).is_file(), target
+
+
+# The README: HACS shows it, and most people read nothing else
+
+ROOT = Path(__file__).parents[2]
+WRITTEN = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_readme() -> None:
+    assert WRITTEN.startswith("# Home Agent\n")
+    assert 500 < len(WRITTEN) < 6000
+
+
+def test_commands_exist() -> None:
+    """What is to be typed is there and can be run."""
+    commands = re.findall(r"^(scripts/\w+)", WRITTEN, re.MULTILINE)
+    assert commands == ["scripts/demo", "scripts/test"]
+    for command in commands:
+        assert (ROOT / command).stat().st_mode & 0o111
+
+
+def test_every_page_can_be_reached() -> None:
+    """The index names each page, the README those for households."""
+    docs = ROOT / "docs"
+    index = (docs / "README.md").read_text(encoding="utf-8")
+    for page in every(docs.rglob("*.md")):
+        name = page.relative_to(docs).as_posix()
+        assert name == "README.md" or f"({name})" in index
+        assert "/" in name or f"(docs/{name}" in WRITTEN
+
+
+def test_size() -> None:
+    """All documents have at most 35,000 words, those for households 8,000."""
+    households = [text for name, text in PAGES.items() if re.fullmatch(r"docs/(?!README)[\w-]+\.md", name)]
+    assert sum(len(text.split()) for text in PAGES.values()) <= 35_000
+    assert sum(len(text.split()) for text in every(households)) <= 8_000
+
+
+# Pages for developers name files that exist
+
+NAMED = re.compile(r"`([\w./<>-]+(?:\.py|\.json|/))`")
+PLACEHOLDER = re.compile(r"<\w+>")
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/developers/architecture.md"])
+def test_named_files_exist(page: str) -> None:
+    named = set(NAMED.findall((ROOT / page).read_text(encoding="utf-8")))
+    assert named
+    assert [name for name in sorted(named) if not _exists(name)] == []
+
+
+def _exists(name: str) -> bool:
+    pattern = PLACEHOLDER.sub("*", name.rstrip("/"))
+    places: list[Path] = [ROOT, INTEGRATION]
+    if any(next(place.glob(pattern), None) for place in places):
+        return True
+    return next(INTEGRATION.rglob(pattern), None) is not None

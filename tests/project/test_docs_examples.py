@@ -24,7 +24,7 @@ from tests.helpers.agent import Agent, async_agent
 from tests.helpers.custom_tools import async_reload, async_write, reported
 from tests.helpers.documents import PAGES, code, examples, rows, section
 from tests.helpers.indexed import equipped
-from tests.helpers.mcp_changing import Changing, described
+from tests.helpers.mcp_kitchens import Changing, described
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, reset, text, tool_calls

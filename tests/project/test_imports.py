@@ -29,10 +29,7 @@ LAYERS = (
     ("store", "inference", "vector", "connection"),
     ("domains",),
     ("safety", "knowledge", "memory", "planned", "when"),
-    (
-        *("tools", "context", "conversations"),
-        *("panel.usage", "self_test.kept"),
-    ),
+    (*("tools", "context", "conversations"), *("panel.usage", "self_test.kept")),
     ("agent", "channels", "proactive", "privacy", "runtime", "entity"),
 )
 """From below to above; a room imports from its own layer and from those below. What is not named is above."""
@@ -115,10 +112,7 @@ def test_no_test_imports_another() -> None:
     assert found == []
 
 
-ASKS_EXPOSURE = {
-    "context.retrieval",
-    "proactive.rules",
-}
+ASKS_EXPOSURE = {"context.retrieval", "proactive.rules"}
 """The view of an agent, and what looks at the weather."""
 
 

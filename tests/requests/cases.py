@@ -125,8 +125,7 @@ CASES: dict[str, Case] = {
         options={"memory_extraction_enabled": False},
     ),
     "narrow": Case(
-        turns=tuple((sentence, (DONE,)) for sentence in HOUSEHOLD[:4]),
-        options={"max_context_tokens": 2000},
+        turns=tuple((sentence, (DONE,)) for sentence in HOUSEHOLD[:4]), options={"max_context_tokens": 2000}
     ),
     "too_long": Case(
         turns=(

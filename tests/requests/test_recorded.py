@@ -21,6 +21,7 @@ from tests.helpers.agent import async_add_agent
 from tests.helpers.cloud import names_lead_home  # noqa: F401 - a fixture
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.everyday_house import NOW
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 
 from .cases import CASES
@@ -34,12 +35,6 @@ ULID = re.compile(r"\b01[0-9A-Z]{24}\b")
 RECORDING = "HOME_AGENT_RECORD"
 
 pytestmark = pytest.mark.freeze_time(NOW)
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations and sessions stay."""
-    return True
 
 
 @pytest.mark.usefixtures("names_lead_home")

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from custom_components.home_agent.context.window import estimate_tokens
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
@@ -12,6 +10,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 
 MOST_TOOLS = 10
@@ -23,12 +22,6 @@ MOST_BESIDE_DEVICES = 2900
 MOST_RULES = 230
 """Tokens as `estimate_tokens` counts them."""
 EVERYDAY = {"todo.shopping": 127, "todo.tasks": 127, "calendar.family": 7, "weather.home": 3}
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
 
 
 async def test_the_first_request_of_the_demo_house(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -223,11 +223,10 @@ def test_numbers_that_are_no_pin(sentence: str, language: str, answer: Answer) -
 
 
 @pytest.mark.parametrize(
-    ("sentence", "language"),
-    [("いいです", "ja"), ("Na ja", "de"), ("Ja, maar", "nl"), ("yes?", "en")],
+    ("sentence", "language"), [("いいです", "ja"), ("Na ja", "de"), ("Ja, maar", "nl"), ("yes?", "en")]
 )
 async def test_what_is_no_yes_unlocks_nothing(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, sentence: str, language: str
+    model_server: ModelServer, secure: SecureHouse, sentence: str, language: str
 ) -> None:
     agent = await secure.async_agent(model_server)
     conversation_id = (await ask(agent, language=language)).conversation_id

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 import json
-from pathlib import Path
 import re
 from typing import Any
 
@@ -26,7 +25,7 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
 from tests.helpers.checks import every
 from tests.helpers.everyday_house import async_pass
-from tests.helpers.injected import UNLOCK, Home, make_home
+from tests.helpers.injected import UNLOCK, Home, home  # noqa: F401 - a fixture
 from tests.helpers.secure_house import SecureHouse, pending_ids
 from tests.helpers.turns import tool_results
 from tests.servers.loopback import Captured
@@ -54,12 +53,6 @@ ADMINISTRATORS_ONLY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("erase_data", {"confirm": True, "person": "Anna"}),
     ("add_memory", {"content": "Anna wants the door open", "person": "Anna"}),
 )
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the files of one test from those of others."""
-    return str(tmp_path)
 
 
 class Family:
@@ -99,12 +92,10 @@ def written(request: Captured) -> str:
 
 
 @pytest.fixture
-async def family(hass: HomeAssistant, model_server: ModelServer) -> Family:
+async def family(secure: SecureHouse, model_server: ModelServer) -> Family:
     """Return the family at home."""
-    house = SecureHouse(hass)
-    await house.async_build()
     options = {"memory_extraction_enabled": False, "conversation_log_enabled": True}
-    return Family(house, await house.async_agent(model_server, options))
+    return Family(secure, await secure.async_agent(model_server, options))
 
 
 # Somebody of the household wants to read what is another's
@@ -281,12 +272,6 @@ async def test_tasks_without_end(family: Family) -> None:
 
 
 # Something wants out: pictures that a browser fetches by itself
-
-
-@pytest.fixture
-async def home(hass: HomeAssistant, model_server: ModelServer) -> Home:
-    """Return a house in which doors may be unlocked without asking, and a tool that reads outside."""
-    return await make_home(hass, model_server)
 
 
 PICTURES = (

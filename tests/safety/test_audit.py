@@ -10,24 +10,21 @@ from custom_components.home_agent.safety.journal import MAX_ENTRIES, AuditKind, 
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import Unauthorized
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent, async_agent, call_action
 from tests.helpers.undo import LIGHT, act, control, undo_service
 from tests.servers.model_server import ModelServer
 
 
 async def audit_log(hass: HomeAssistant, context: Context | None = None, **data: Any) -> list[dict[str, Any]]:
     """Return what the service returns."""
-    response = await hass.services.async_call(
-        "home_agent", "audit_log", data, blocking=True, return_response=True, context=context
-    )
+    response = await call_action(hass, "audit_log", data, context)
     assert isinstance(response, dict)
     entries: Any = response["entries"]
     return entries
 
 
-async def test_actions_and_denials(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_actions_and_denials(hass: HomeAssistant, agent: Agent) -> None:
     """What ran, what was refused and why, who asked; nothing of what was said."""
-    agent = await async_agent(hass, model_server)
     reader = MockUser(is_owner=False, name="Reader").add_to_hass(hass)
     reader.mock_policy({"entities": {"all": {POLICY_READ: True}}})
     first = await act(agent, control("turn_on"), sentence="Wondrous words")
@@ -52,9 +49,8 @@ async def test_only_administrators_read_it(
     assert await audit_log(hass) == []
 
 
-async def test_limit_and_kind(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_limit_and_kind(hass: HomeAssistant, agent: Agent) -> None:
     """The newest come first; only so many, only of one kind."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"), control("turn_on", "light.bed_light"))
     assert len(await audit_log(hass)) == 2
     (newest,) = await audit_log(hass, limit=1)
@@ -62,9 +58,8 @@ async def test_limit_and_kind(hass: HomeAssistant, model_server: ModelServer) ->
     assert await audit_log(hass, kind="denial") == []
 
 
-async def test_an_undo_is_an_action(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_an_undo_is_an_action(hass: HomeAssistant, agent: Agent) -> None:
     """It is marked as one."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"))
     await undo_service(hass)
     newest, oldest = await audit_log(hass)

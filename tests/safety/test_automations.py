@@ -9,6 +9,7 @@ import pytest
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.own_automations import OwnHome, async_own_home
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -32,12 +33,6 @@ PLACES = ["alone", "behind a light", "before a light"]
 WHO = ["Anna", "Tom", None]
 ANSWERS = ["Anna", "Tom", None]
 SORRY = text("Sorry.")
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
 
 
 @pytest.fixture

@@ -18,15 +18,13 @@ NEVER, ASK, ALWAYS = "never", "ask", "always"
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
+async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
     """Return a house with locks, a garage and a kitchen with a lamp that has a label."""
-    found = SecureHouse(hass)
-    await found.async_build()
     kitchen = ar.async_get(hass).async_get_or_create("Kitchen")
     label = lr.async_get(hass).async_create("Kids")
     registry = er.async_get(hass)
     registry.async_update_entity("light.hall", area_id=kitchen.id, labels={label.label_id})
-    return found
+    return secure
 
 
 def rule(decision: str, **fields: Any) -> dict[str, Any]:
@@ -65,7 +63,6 @@ def rule(decision: str, **fields: Any) -> dict[str, Any]:
     ],
 )
 async def test_what_a_rule_does(
-    hass: HomeAssistant,
     secure: SecureHouse,
     model_server: ModelServer,
     *,
@@ -84,9 +81,7 @@ async def test_what_a_rule_does(
     assert speech(result)
 
 
-async def test_the_strictest_rule_applies(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_the_strictest_rule_applies(secure: SecureHouse, model_server: ModelServer) -> None:
     choices = [rule(ALWAYS, actions=["lock"]), rule(NEVER, entities=["lock.front_door"]), rule("of later")]
     agent = await secure.async_agent(model_server, {"policy_choices": [*choices, "x"]})
     for action in ("unlock", "open"):
@@ -99,9 +94,7 @@ async def test_the_strictest_rule_applies(
     assert secure.moved() == RAN
 
 
-async def test_an_action_of_a_later_release(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_an_action_of_a_later_release(secure: SecureHouse, model_server: ModelServer) -> None:
     """A rule that limits is read strictly, one that allows is left out."""
     choices = [
         rule(NEVER, actions=["of_later"], entities=["switch.oven"]),
@@ -125,12 +118,7 @@ async def test_an_action_of_a_later_release(
     ],
 )
 async def test_content_is_trusted_by_name_only(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    model_server: ModelServer,
-    *,
-    choice: dict[str, Any],
-    runs: bool,
+    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, *, choice: dict[str, Any], runs: bool
 ) -> None:
     """Who allows all scripts has not looked at what each of them unlocks."""
     step = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}

@@ -28,10 +28,10 @@ from homeassistant.const import MATCH_ALL
 from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import async_add_agent, async_agent, speech
+from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.further import async_add_further
-from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, ask, pending_ids
+from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, agent, ask, pending_ids  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -43,9 +43,8 @@ def outcomes(events: list[Event]) -> list[str]:
     return [event.data["outcome"] for event in events]
 
 
-async def test_events(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_events(hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
     """They carry what is listed and nothing of the call's data."""
-    agent = await secure.async_agent(model_server)
     requested = async_capture_events(hass, EVENT_CONFIRMATION_REQUESTED)
     resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
     coded = ("ha_control", {**UNLOCK[1], "parameters": {"code": "9876"}})
@@ -61,9 +60,7 @@ async def test_events(hass: HomeAssistant, model_server: ModelServer, secure: Se
     assert secure.calls[0].data == {"code": "9876"}
 
 
-async def test_a_model_cannot_confirm(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_model_cannot_confirm(model_server: ModelServer, secure: SecureHouse) -> None:
     """Neither its words nor further calls count, in the same turn or in the next."""
     agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 10})
     confirm = ("confirm_action", {"action_id": "x"})
@@ -81,11 +78,8 @@ async def test_a_model_cannot_confirm(
     assert secure.calls == []
 
 
-async def test_one_question_for_several(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_one_question_for_several(secure: SecureHouse, agent: Agent) -> None:
     """All that waits is named, and one yes lets all of it run, once each."""
-    agent = await secure.async_agent(model_server)
     garage = (
         "ha_control",
         {"action": "set_position", "entity_id": "cover.garage", "parameters": {"position": 40}},
@@ -99,11 +93,8 @@ async def test_one_question_for_several(
     assert secure.calls[-1].data == {"position": 40}
 
 
-async def test_what_is_asked_is_what_runs(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_what_is_asked_is_what_runs(secure: SecureHouse, agent: Agent) -> None:
     """Changing the arguments afterwards changes nothing."""
-    agent = await secure.async_agent(model_server)
     args = {"action": "set_position", "entity_id": "cover.garage", "parameters": {"position": 10}}
     asked = await ask(agent, ("ha_control", args))
     (action,) = agent.entry.runtime_data.confirmations.pending
@@ -114,10 +105,9 @@ async def test_what_is_asked_is_what_runs(
 
 
 async def test_everything_else_is_checked_again(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent
 ) -> None:
     """What was hidden, or taken from the user meanwhile, does not run in spite of a yes."""
-    agent = await secure.async_agent(model_server)
     resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
     asked = await ask(agent)
     async_expose_entity(hass, "conversation", "lock.front_door", False)
@@ -150,11 +140,8 @@ async def test_expiry(hass: HomeAssistant, model_server: ModelServer, secure: Se
     assert secure.calls == []
 
 
-async def test_only_one_of_many_answers_runs(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_only_one_of_many_answers_runs(secure: SecureHouse, agent: Agent) -> None:
     """Approvals at the same moment, by different ways, run it once."""
-    agent = await secure.async_agent(model_server)
     await ask(agent)
     confirmations = agent.entry.runtime_data.confirmations
     (action,) = confirmations.pending
@@ -306,13 +293,8 @@ async def test_the_services(
             )
         assert err.value.translation_key == "confirmation_not_yours"
     assert secure.calls == []
-    result = await hass.services.async_call(
-        DOMAIN,
-        "confirm_action",
-        {"action_id": action_id},
-        True,
-        Context(user_id=secure.anna.id),
-        return_response=True,
+    result = await call_action(
+        hass, "confirm_action", {"action_id": action_id}, Context(user_id=secure.anna.id)
     )
     assert result == {"action_id": action_id, "outcome": "approved"}
     assert secure.moved() == RAN
@@ -335,19 +317,13 @@ async def test_two_agents(hass: HomeAssistant, model_server: ModelServer, secure
     assert pending_ids(hass) == []
 
 
-async def test_notifications(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_notifications(hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
     """Where nobody hears the question it is shown; the phone's own user answers it."""
-    agent = await secure.async_agent(model_server)
     anna = Context(user_id=secure.anna.id)
 
     async def call() -> str:
-        result = await hass.services.async_call(
-            DOMAIN,
-            "execute_tool",
-            {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]},
-            blocking=True,
-            context=anna,
-            return_response=True,
+        result = await call_action(
+            hass, "execute_tool", {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]}, anna
         )
         assert result["success"] is False
         assert "waits for the person's confirmation" in result["error"]
@@ -393,7 +369,7 @@ async def test_own_sentences_ask_too(hass: HomeAssistant, model_server: ModelSer
     assert model_server.chats == []
 
 
-async def test_throttle(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_throttle(model_server: ModelServer, secure: SecureHouse) -> None:
     """Automations are held back, people and satellites are not."""
     agent = await secure.async_agent(model_server, {"automation_turns_per_minute": 3})
     said = [speech(await agent.say("Hello", context=Context(), device_id=None)) for _ in range(5)]

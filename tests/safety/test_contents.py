@@ -83,10 +83,8 @@ class Rooms:
 
 
 @pytest.fixture
-async def rooms(hass: HomeAssistant, model_server: ModelServer) -> Rooms:
+async def rooms(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> Rooms:
     """Return a house with groups and an automation that unlocks."""
-    secure = SecureHouse(hass)
-    await secure.async_build()
     assert await async_setup_component(hass, "sensor", {})
     hass.states.async_set("group.doors", "locked", {"entity_id": ["lock.front_door"]})
     hass.states.async_set("group.hidden", "locked", {"entity_id": ["lock.cellar"]})

@@ -8,7 +8,7 @@ import pytest
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
-from tests.helpers.agent import Agent, async_agent
+from tests.helpers.agent import Agent, async_agent, call_action
 from tests.helpers.checks import every
 from tests.helpers.further import KITCHEN, Further, async_add_further
 from tests.servers.model_server import ModelServer
@@ -106,12 +106,8 @@ async def test_other_ways_to_the_tools(hass: HomeAssistant, model_server: ModelS
         if way == "llm_api":
             found: Any = (await api.async_call_tool(llm.ToolInput(tool, args))).data
         else:
-            found = await hass.services.async_call(
-                DOMAIN,
-                "execute_tool",
-                {"tool_name": tool, "parameters": args, "agent_id": guests.entity_id},
-                blocking=True,
-                return_response=True,
+            found = await call_action(
+                hass, "execute_tool", {"tool_name": tool, "parameters": args, "agent_id": guests.entity_id}
             )
         assert told(found, args) == []
         assert hass.states.get(LAMP).state == "off"
@@ -121,13 +117,7 @@ async def test_other_ways_to_the_tools(hass: HomeAssistant, model_server: ModelS
 async def test_what_the_household_remembers(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Memories, profiles and conversations of the household are in no request of an agent with its own."""
     household, guests = await house(hass, model_server)
-    await hass.services.async_call(
-        DOMAIN,
-        "add_memory",
-        {"content": "The key is in the Bedroom"},
-        blocking=True,
-        return_response=True,
-    )
+    await call_action(hass, "add_memory", {"content": "The key is in the Bedroom"})
     model_server.script([text("It is upstairs.")])
     said = await household.say("Where is the safe?")
     model_server.clear()

@@ -16,7 +16,7 @@ from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import speech
+from tests.helpers.agent import call_action, speech
 from tests.helpers.injected import (  # noqa: F401 - fixtures
     READ,
     UNLOCK,
@@ -294,14 +294,7 @@ async def test_another_agents_calls_share_a_context(home: Home) -> None:
     handler = home.agent.entry.runtime_data.handler
     home.outside.content = "Fine weather"
     for name, args in (READ, UNLOCK):
-        await home.agent.hass.services.async_call(
-            "home_agent",
-            "execute_tool",
-            {"tool_name": name, "parameters": args},
-            blocking=True,
-            return_response=True,
-            context=home.anna,
-        )
+        await call_action(home.agent.hass, "execute_tool", {"tool_name": name, "parameters": args}, home.anna)
     assert handler is not None
     assert home.unlocks() == 0
 

@@ -48,17 +48,12 @@ def an_action(number: int, entities: int = 1) -> RecordedAction:
     )
 
 
-async def test_a_call_is_kept(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_call_is_kept(agent: Agent) -> None:
     """Who asked, what was called, and what it did."""
-    agent = await async_agent(hass, model_server)
     context = Context()
     result = await act(agent, control("turn_on", brightness_pct=40), context=context)
     (action,) = actions(agent)
-    assert (action.domain, action.service, action.entity_ids) == (
-        "light",
-        "turn_on",
-        (LIGHT,),
-    )
+    assert (action.domain, action.service, action.entity_ids) == ("light", "turn_on", (LIGHT,))
     assert action.conversation_id == result.conversation_id
     assert action.context_id == context.id
     assert action.success
@@ -67,16 +62,14 @@ async def test_a_call_is_kept(hass: HomeAssistant, model_server: ModelServer) ->
     assert action.after[LIGHT].attributes["brightness"] == 102
 
 
-async def test_a_question_leaves_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_question_leaves_nothing(agent: Agent) -> None:
     """Reading is not recorded as an action."""
-    agent = await async_agent(hass, model_server)
     await act(agent, ("ha_query", {"entity_id": LIGHT}), sentence="Is it on?")
     assert actions(agent) == []
 
 
-async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, agent: Agent) -> None:
     """With its reason, and it is nothing to undo."""
-    agent = await async_agent(hass, model_server)
 
     async def fail(_call: ServiceCall) -> None:
         raise HomeAssistantError("bridge unreachable")
@@ -90,10 +83,9 @@ async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, model_server
 
 
 async def test_codes_are_never_kept(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
 ) -> None:
     """Neither in memory nor on disk."""
-    agent = await async_agent(hass, model_server)
     hass.states.async_set("lock.shed", "unlocked", {})
     async_expose_entity(hass, "conversation", "lock.shed", True)
     given: list[str] = []
@@ -135,10 +127,9 @@ async def test_bounds(hass: HomeAssistant) -> None:
 
 
 async def test_a_restart(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
 ) -> None:
     """The last calls are written soon, read again, and can still be put back."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"))
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=30))
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -169,10 +160,9 @@ async def test_a_broken_store_is_kept_aside(
 
 
 async def test_removal_forgets(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
 ) -> None:
     """Nothing of a removed agent stays on disk."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"))
     await hass.config_entries.async_remove(agent.entry.entry_id)
     await hass.async_block_till_done()

@@ -12,15 +12,10 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.knowledge.speaker import sent_pictures
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
+from tests.helpers.agent import call_action
 from tests.helpers.announcing import DAY, NIGHT, TalkingHouse, add_speaker, async_talking_house
 from tests.helpers.examples import THOROUGH
-from tests.helpers.injected import (  # noqa: F401 - fixtures
-    Home,
-    hass_storage,
-    home,
-    remember,
-    unharmed,
-)
+from tests.helpers.injected import Home, hass_storage, home, remember, unharmed  # noqa: F401 - fixtures
 from tests.helpers.injection import OutsideTool, payloads
 from tests.helpers.secure_house import pending_ids
 from tests.servers.model_server import ModelServer
@@ -74,14 +69,7 @@ async def tell(house: TalkingHouse, path: str, way: str, case: str, answer: str)
 
 async def execute(hass: HomeAssistant, tool: str, args: dict[str, Any], context: Context) -> None:
     """Run a tool without a conversation."""
-    await hass.services.async_call(
-        DOMAIN,
-        "execute_tool",
-        {"tool_name": tool, "parameters": args},
-        blocking=True,
-        return_response=True,
-        context=context,
-    )
+    await call_action(hass, "execute_tool", {"tool_name": tool, "parameters": args}, context)
 
 
 def messages(house: TalkingHouse) -> list[str]:

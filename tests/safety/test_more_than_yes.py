@@ -13,7 +13,7 @@ from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, speech
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.listening import Listener, start_turn
-from tests.helpers.secure_house import UNLOCK, SecureHouse
+from tests.helpers.secure_house import UNLOCK, SecureHouse, agent  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import hang, status, text, tool_calls
 
@@ -108,9 +108,8 @@ async def test_a_yes_with_another_order(model_server: ModelServer, secure: Secur
     assert "Front Door unlocked. The hall light is on." in told
 
 
-async def test_what_was_confirmed_is_not_asked_again(model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_what_was_confirmed_is_not_asked_again(secure: SecureHouse, agent: Agent) -> None:
     """Nor is it done again. Anything else waits for a yes of its own."""
-    agent = await secure.async_agent(model_server)
     talk = await Conversation.async_asked(agent)
     await talk.answer(YES_AND, tool_calls([UNLOCK]), LIGHT_ON, IT_IS_ON)
     assert secure.moved() == BOTH
@@ -163,10 +162,9 @@ async def test_an_unclear_answer_is_asked_about_once(model_server: ModelServer, 
 
 
 async def test_a_new_sentence_closes_the_question(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+    model_server: ModelServer, secure: SecureHouse, agent: Agent
 ) -> None:
     """This is said first, also where the answer is streamed or fails."""
-    agent = await secure.async_agent(model_server)
     talk = await Conversation.async_asked(agent)
     assert await talk.answer("What's the weather like?", text("It is sunny.")) == f"{CLOSED} It is sunny."
     assert CLOSED not in str(model_server.chats[0].json)
@@ -177,11 +175,8 @@ async def test_a_new_sentence_closes_the_question(
     assert secure.moved() == []
 
 
-async def test_the_languages_of_a_home(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_the_languages_of_a_home(hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
     """A yes counts in the language of the request and of the home, and in no other."""
-    agent = await secure.async_agent(model_server)
     talk = await Conversation.async_asked(agent)
     assert await talk.answer("ja") == f"Yes or no: {QUESTION}"
     assert secure.moved() == []
@@ -195,9 +190,8 @@ async def test_the_languages_of_a_home(
     assert secure.moved() == BOTH[:1]
 
 
-async def test_it_is_said_at_once(model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_it_is_said_at_once(agent: Agent) -> None:
     """Who listens hears what became of the yes before the model has said anything, and once."""
-    agent = await secure.async_agent(model_server)
     talk = await Conversation.async_asked(agent)
     slow = hang()
     agent.server.script([LIGHT_ON, slow])
@@ -209,9 +203,8 @@ async def test_it_is_said_at_once(model_server: ModelServer, secure: SecureHouse
     assert speech(await turn) == listener.text == "Front Door unlocked. Hello world."
 
 
-async def test_nobody_else_carries_more(model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_nobody_else_carries_more(model_server: ModelServer, secure: SecureHouse, agent: Agent) -> None:
     """An automation in the same conversation gets nothing done by the same words, nor by the person's yes."""
-    agent = await secure.async_agent(model_server)
     talk = await Conversation.async_asked(agent)
     talk.agent = replace(agent, device_id=None)
     parent = Context(parent_id=Context().id)
@@ -228,10 +221,9 @@ async def test_nobody_else_carries_more(model_server: ModelServer, secure: Secur
 
 @pytest.mark.usefixtures("names_lead_home")
 async def test_a_model_outside_is_not_told_what_was_done(
-    model_server: ModelServer, secure: SecureHouse
+    model_server: ModelServer, secure: SecureHouse, agent: Agent
 ) -> None:
     """Where it may not know states, it gets the other order alone."""
-    agent = await secure.async_agent(model_server)
     data = {**agent.entry.data, "llm_base_url": outside(model_server)}
     secure.hass.config_entries.async_update_entry(agent.entry, data=data)
     await agent.set_options(cloud_send_ha_state=False)

@@ -13,17 +13,11 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent
 from tests.helpers.custom_tools import async_offer
-from tests.helpers.injected import UNLOCK, Home, asked, make_home, show
+from tests.helpers.injected import UNLOCK, Home, asked, home, make_home, show  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 CLOCK = "llm__GetDateTime"
-
-
-@pytest.fixture
-async def home(hass: HomeAssistant, model_server: ModelServer) -> Home:
-    """Return the house with its agent."""
-    return await make_home(hass, model_server)
 
 
 def last_result(agent: Agent) -> str:

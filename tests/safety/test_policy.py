@@ -13,9 +13,9 @@ from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, speech
+from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.policies import SERVICES
-from tests.helpers.secure_house import ENTITIES, SecureHouse, ask, pending_ids
+from tests.helpers.secure_house import ENTITIES, SecureHouse, agent, ask, pending_ids  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 
@@ -99,10 +99,7 @@ async def by_phone(agent: Agent, secure: SecureHouse, row: tuple[Any, ...]) -> N
     button = f"HOME_AGENT_{'REJECT' if answer == 'no' else 'APPROVE'}_{action_id}"
     for _ in range(2 if answer == "yes twice" else 1):
         agent.hass.bus.async_fire(
-            "mobile_app_notification_action",
-            {"action": button},
-            EventOrigin.remote,
-            Context(user_id=user.id),
+            "mobile_app_notification_action", {"action": button}, EventOrigin.remote, Context(user_id=user.id)
         )
         await agent.hass.async_block_till_done()
 
@@ -113,13 +110,8 @@ async def by_call(agent: Agent, secure: SecureHouse, row: tuple[Any, ...], path:
     hass, came = agent.hass, origin(secure, who)
     args = {"action": action, "entity_id": entity_id}
     if path == "execute_tool":
-        await hass.services.async_call(
-            DOMAIN,
-            "execute_tool",
-            {"tool_name": "ha_control", "parameters": args},
-            blocking=True,
-            return_response=True,
-            context=came["context"],
+        await call_action(
+            hass, "execute_tool", {"tool_name": "ha_control", "parameters": args}, came["context"]
         )
     else:
         context = llm.LLMContext("test", came["context"], "en", "conversation", came.get("device_id"))
@@ -146,9 +138,8 @@ async def by_call(agent: Agent, secure: SecureHouse, row: tuple[Any, ...], path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
-async def test_matrix(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, path: str) -> None:
+async def test_matrix(hass: HomeAssistant, secure: SecureHouse, agent: Agent, path: str) -> None:
     """A restricted service runs only after an approval of exactly that, by the same person, in time, once."""
-    agent = await secure.async_agent(model_server)
     rows = list(itertools.product(SERVICES, ORIGINS, ANSWERS))
     assert len(rows) * len(PATHS) >= 300
     wrong = []
@@ -171,9 +162,8 @@ async def test_matrix(hass: HomeAssistant, model_server: ModelServer, secure: Se
     assert not wrong
 
 
-async def test_the_question(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_the_question(model_server: ModelServer, secure: SecureHouse, agent: Agent) -> None:
     """It names action and target in the speaker's language, opens the microphone, and is not the model's."""
-    agent = await secure.async_agent(model_server)
     for language, expected in (
         ("en", "Should I unlock the Front Door?"),
         ("de", "Soll ich Front Door aufschließen?"),
@@ -280,10 +270,9 @@ async def test_a_group_with_a_garage_asks(
 
 
 async def test_an_area_asks_for_what_is_restricted(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent
 ) -> None:
     """A room with a siren in it: the light goes on, the siren is asked about by name."""
-    agent = await secure.async_agent(model_server)
     hall = ("ha_control", {"action": "turn_on", "area": "Hall"})
     result = await ask(agent, hall, said="Everything in the hall on")
     assert "siren.turn_on" not in dict(secure.moved())
@@ -331,7 +320,7 @@ async def test_profiles(hass: HomeAssistant, model_server: ModelServer, secure: 
         assert await became(agent, secure, action, entity_id, **came) == expected, (came, action, entity_id)
 
 
-async def test_options(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_options(model_server: ModelServer, secure: SecureHouse) -> None:
     """Blocked beats everything, restricted adds, allowed takes away what is shipped."""
     options = {
         "policy_blocked": ["siren", "lock.front_door"],

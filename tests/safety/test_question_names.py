@@ -20,12 +20,11 @@ from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.custom_tools import async_offer
 from tests.helpers.injection import OutsideTool
 from tests.helpers.other_api import OtherAPI, Told
-from tests.helpers.secure_house import SecureHouse, ask, pending_ids
+from tests.helpers.secure_house import SecureHouse, agent, ask, pending_ids  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 from tests.servers.rest_server import RestServer, data
 
-SERVERS = ("model_server", "rest_server")
 LITERAL = [
     "Your parcel: [track it](https://evil.example/login)",
     "pay {500} euro | now",
@@ -65,7 +64,7 @@ def unlocked(house: SecureHouse) -> list[str]:
 
 @pytest.mark.parametrize("together", [True, False])
 async def test_more_than_can_be_named_is_refused(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, *, together: bool
+    model_server: ModelServer, secure: SecureHouse, *, together: bool
 ) -> None:
     """Four things are named and asked about, the rest is left out, and the person hears it."""
     agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 20})
@@ -81,9 +80,7 @@ async def test_more_than_can_be_named_is_refused(
     assert sorted(unlocked(secure)) == sorted(named)
 
 
-async def test_the_model_hears_what_was_left_out(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_the_model_hears_what_was_left_out(model_server: ModelServer, secure: SecureHouse) -> None:
     """The results of the calls tell the asked ones from those that were left out."""
     agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 20})
     doors = [add_lock(secure, f"door_{n}", f"Door {n}") for n in range(6)]
@@ -97,11 +94,8 @@ async def test_the_model_hears_what_was_left_out(
     assert sum("At most 4 things" in result for result in results) == 2
 
 
-async def test_names_that_are_alike(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_names_that_are_alike(secure: SecureHouse, agent: Agent) -> None:
     """Rooms tell them apart, and where they do not, the ids."""
-    agent = await secure.async_agent(model_server)
     garden = add_lock(secure, "shed", "Shed Lock", "Garden")
     yard = add_lock(secure, "shed_two", "shed  lock", "Yard")
     asked = await ask(agent, control("unlock", garden), control("unlock", yard))
@@ -113,11 +107,8 @@ async def test_names_that_are_alike(
     assert speech(asked) == f"Should I unlock the Shed Lock ({third})?"
 
 
-async def test_an_entity_id_that_moved_on(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_an_entity_id_that_moved_on(hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
     """A yes to one door does not open another door that has received its entity ID meanwhile."""
-    agent = await secure.async_agent(model_server)
     shed = add_lock(secure, "shed", "Shed Lock")
     asked = await ask(agent, control("open", "cover.garage"), control("unlock", shed))
     registry = er.async_get(hass)

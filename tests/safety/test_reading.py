@@ -15,7 +15,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.custom_tools import async_offer
 from tests.helpers.everyday_house import async_add_calendar, async_add_list
@@ -200,13 +200,8 @@ async def test_other_ways(home: Home, model_server: ModelServer, why: str) -> No
     for name, args in every(CALLS[:-2]):
         result = (await api.async_call_tool(llm.ToolInput(name, args))).data
         assert told(result, secrets) == [], args
-    answer = await hass.services.async_call(
-        DOMAIN,
-        "process",
-        {"text": "What is going on?", "context_entities": [CALENDAR, SENSOR]},
-        blocking=True,
-        return_response=True,
-        context=context,
+    answer = await call_action(
+        hass, "process", {"text": "What is going on?", "context_entities": [CALENDAR, SENSOR]}, context
     )
     assert told([answer, *(chat.json for chat in model_server.chats)], secrets) == []
     assert agent.entry.runtime_data is not None

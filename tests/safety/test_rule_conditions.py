@@ -25,7 +25,7 @@ from homeassistant.helpers import (
     llm,
 )
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, speech
+from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.asking_satellite import async_add_asking
 from tests.helpers.everyday_house import async_pass
 from tests.helpers.further import async_add_further
@@ -44,10 +44,8 @@ SPEAKERS = ("anna", "ben", "admin", "satellite", "tablet")
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
+async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
     """Return a house in Berlin whose hall lamp is in the nursery upstairs and has a label."""
-    found = SecureHouse(hass)
-    await found.async_build()
     await hass.config.async_set_time_zone("Europe/Berlin")
     floor = fr.async_get(hass).async_create("Upstairs")
     nursery = ar.async_get(hass).async_create("Nursery", floor_id=floor.floor_id)
@@ -56,9 +54,9 @@ async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
         "light.hall", area_id=nursery.id, labels={label.label_id}, aliases=["Night Lamp"]
     )
     MockUser(id=ADMIN, is_owner=True).add_to_hass(hass)
-    for name, user in (("anna", found.anna), ("ben", found.ben)):
+    for name, user in (("anna", secure.anna), ("ben", secure.ben)):
         is_home(hass, name, state="home", user_id=user.id)
-    return found
+    return secure
 
 
 def is_home(hass: HomeAssistant, name: str, *, state: str, user_id: str | None = None) -> None:
@@ -259,7 +257,7 @@ async def test_two_profiles_of_one_name(secure: SecureHouse, model_server: Model
 
 
 async def test_an_allowing_rule_needs_to_know_who_speaks(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
+    secure: SecureHouse, model_server: ModelServer
 ) -> None:
     """The owner of a satellite is not known to be the one who speaks to it."""
     choice = rule(ALWAYS, entities=["siren.roof"], whom=["person.anna"])
@@ -312,9 +310,7 @@ async def by_path(agent: Agent, path: str) -> None:
     match path:
         case "execute_tool":
             call = {"tool_name": "ha_control", "parameters": args}
-            await hass.services.async_call(
-                DOMAIN, "execute_tool", call, blocking=True, return_response=True, context=Context()
-            )
+            await call_action(hass, "execute_tool", call, Context())
         case "llm_api":
             context = llm.LLMContext("test", Context(), "en", "conversation", "satellite-1")
             instance = await llm.async_get_api(hass, DOMAIN, context)
@@ -327,7 +323,7 @@ async def by_path(agent: Agent, path: str) -> None:
         case "own question":
             hass.data[DATA_COMPONENT].get_entity(ASKS_AT).answers = ["yes"]
             call = {"action": "turn_on", "entity_id": ["light.hall"], "satellite": [ASKS_AT]}
-            await hass.services.async_call(DOMAIN, "ask", call, blocking=True, return_response=True)
+            await call_action(hass, "ask", call)
         case _:
             targets = {"script": "script.bedtime", "scene": "scene.bedtime", "group": "group.bedtime"}
             args["entity_id"] = targets.get(path, "light.hall")
@@ -604,11 +600,7 @@ assert {entity_id for _, _, entity_id in CALLS} <= ENTITIES.keys()
 @given(known=st.lists(RULES, max_size=4), new=RULES, state=st.sampled_from(["home", "not_home", "unknown"]))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_rule_more_never_allows_more(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    known: list[dict[str, Any]],
-    new: dict[str, Any],
-    state: str,
+    hass: HomeAssistant, secure: SecureHouse, known: list[dict[str, Any]], new: dict[str, Any], state: str
 ) -> None:
     """One that limits limits; one that allows lifts what is shipped, and no rule of the household."""
     is_home(hass, "anna", state=state)

@@ -28,10 +28,8 @@ RULES = "rules_unmatched"
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
+async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
     """Return a house with a nursery upstairs, a label, and two persons, one without an account."""
-    found = SecureHouse(hass)
-    await found.async_build()
     floor = fr.async_get(hass).async_create("Upstairs")
     ar.async_get(hass).async_create("Nursery", floor_id=floor.floor_id)
     lr.async_get(hass).async_create("Party")
@@ -39,7 +37,7 @@ async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
     user = MockUser(name="Anna").add_to_hass(hass)
     hass.states.async_set("person.anna", "home", {"friendly_name": "Anna", "user_id": user.id, "id": "anna"})
     hass.states.async_set("person.mia", "home", {"friendly_name": "Mia", "user_id": None, "id": "mia"})
-    return found
+    return secure
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, speech
-from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, pending_ids
+from tests.helpers.agent import Agent, call_action, speech
+from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, agent, pending_ids  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -30,9 +30,7 @@ def obey(agent: Agent) -> None:
 
 async def by_process(agent: Agent, sentence: str, **data: Any) -> tuple[str, str]:
     """Say a sentence by `home_agent.process` and return the answer and the conversation."""
-    response = await agent.hass.services.async_call(
-        DOMAIN, "process", {"text": sentence, **data}, True, Context(), return_response=True
-    )
+    response = await call_action(agent.hass, "process", {"text": sentence, **data}, Context())
     await agent.hass.async_block_till_done()
     assert response is not None
     return str(response["response"]), str(response["conversation_id"])
@@ -67,10 +65,9 @@ WAYS = (by_process, by_core, by_code)
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_an_automation_does_not_confirm_what_it_asked_for(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, way: Any
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent, way: Any
 ) -> None:
     """The question goes to the notifications, where a person answers it, and the response says so."""
-    agent = await secure.async_agent(model_server)
     obey(agent)
     said, conversation_id = await way(agent, "unlock the front door")
     assert said.startswith("Should I unlock the Front Door? Somebody has to confirm this")
@@ -90,10 +87,9 @@ async def test_an_automation_does_not_confirm_what_it_asked_for(
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_an_automation_does_not_confirm_what_a_voice_asked_for(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, way: Any
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent, way: Any
 ) -> None:
     """Neither the device nor the conversation of the satellite makes an automation a person."""
-    agent = await secure.async_agent(model_server)
     obey(agent)
     asked = await agent.say("unlock the front door")
     assert asked.continue_conversation is True
@@ -108,10 +104,9 @@ async def test_an_automation_does_not_confirm_what_a_voice_asked_for(
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_an_automation_may_reject(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, way: Any
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent, way: Any
 ) -> None:
     """The safe direction stays free."""
-    agent = await secure.async_agent(model_server)
     resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
     obey(agent)
     _, conversation_id = await way(agent, "unlock the front door")
@@ -141,15 +136,10 @@ async def test_an_automation_with_the_pin(
     assert len(model_server.chats) == requests
 
 
-async def test_the_response_names_the_question(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_the_response_names_the_question(hass: HomeAssistant, agent: Agent) -> None:
     """The caller of `home_agent.process` learns what waits, and only in the turn that asked."""
-    agent = await secure.async_agent(model_server)
     obey(agent)
-    response: Any = await hass.services.async_call(
-        DOMAIN, "process", {"text": "unlock the front door"}, True, Context(), return_response=True
-    )
+    response: Any = await call_action(hass, "process", {"text": "unlock the front door"}, Context())
     (action,) = agent.entry.runtime_data.confirmations.pending
     assert response["confirmation"] == {
         "action_id": action.id,
@@ -158,23 +148,15 @@ async def test_the_response_names_the_question(
     }
     assert response["continue_conversation"] is False
     same = {"text": "How are you?", "conversation_id": response["conversation_id"]}
-    response = await hass.services.async_call(DOMAIN, "process", same, True, Context(), return_response=True)
+    response = await call_action(hass, "process", same, Context())
     assert "confirmation" not in response
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        {"device_id": "another"},
-        {"context": "ben"},
-        {"context": "ben", "device_id": SATELLITE},
-    ],
+    "other", [{"device_id": "another"}, {"context": "ben"}, {"context": "ben", "device_id": SATELLITE}]
 )
-async def test_another_person_or_device(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, other: dict[str, Any]
-) -> None:
+async def test_another_person_or_device(secure: SecureHouse, agent: Agent, other: dict[str, Any]) -> None:
     """Only a yes from the person who was asked counts, also in the same conversation."""
-    agent = await secure.async_agent(model_server)
     obey(agent)
     asked = await agent.say("unlock the front door")
     if "context" in other:
@@ -192,14 +174,7 @@ async def test_guesses_across_actions(
     agent = await secure.async_agent(model_server, options)
     anna = Context(user_id=secure.anna.id)
     for _ in range(20):
-        await hass.services.async_call(
-            DOMAIN,
-            "execute_tool",
-            {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]},
-            True,
-            anna,
-            return_response=True,
-        )
+        await call_action(hass, "execute_tool", {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]}, anna)
     waiting = pending_ids(hass)
     assert len(waiting) == 20
     confirmations = agent.entry.runtime_data.confirmations
@@ -214,22 +189,17 @@ async def test_guesses_across_actions(
     assert secure.calls == []
 
 
-async def test_nobody_crowds_out_another(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_nobody_crowds_out_another(hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
     """What waits for one person stays while another one has more than enough waiting."""
-    agent = await secure.async_agent(model_server)
     obey(agent)
     anna = Context(user_id=secure.anna.id)
     asked = await agent.say("unlock the front door", context=anna)
     for _ in range(25):
-        await hass.services.async_call(
-            DOMAIN,
+        await call_action(
+            hass,
             "execute_tool",
             {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]},
-            True,
             Context(user_id=secure.ben.id),
-            return_response=True,
         )
     assert len(pending_ids(hass)) == 20
     again = Context(user_id=secure.anna.id)
@@ -238,11 +208,8 @@ async def test_nobody_crowds_out_another(
     assert secure.calls[0].context.user_id == secure.anna.id
 
 
-async def test_a_script_says_yes_for_nobody(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_script_says_yes_for_nobody(hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
     """A script has the user who started it, but its text may come from anybody."""
-    agent = await secure.async_agent(model_server)
     obey(agent)
     steps = [
         {
@@ -274,10 +241,9 @@ async def test_a_script_says_yes_for_nobody(
 
 
 async def test_what_a_message_sets_off_is_an_automation(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent
 ) -> None:
     """Home Assistant hands the context variables of a chat on to the automations that its calls trigger."""
-    agent = await secure.async_agent(model_server)
     obey(agent)
     chat = surface.set(Surface.TELEGRAM)
     try:
@@ -291,10 +257,7 @@ async def test_what_a_message_sets_off_is_an_automation(
 
 
 @pytest.mark.parametrize("way", [Surface.TELEGRAM, None])
-async def test_a_person_who_writes_says_yes(
-    model_server: ModelServer, secure: SecureHouse, way: Surface | None
-) -> None:
-    agent = await secure.async_agent(model_server)
+async def test_a_person_who_writes_says_yes(secure: SecureHouse, agent: Agent, way: Surface | None) -> None:
     obey(agent)
     chat = surface.set(way)
     try:

@@ -1,29 +1,15 @@
 """Conversations of a household are as good as their files say, no worse and no better."""
 
-from pathlib import Path
-
 import pytest
 
 from homeassistant.components.recorder import Recorder
 from homeassistant.core import HomeAssistant
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.scenario_run import async_run
 from tests.helpers.scenarios import Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
 
 RUNS = load_runs()
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every conversation files of its own, for lists."""
-    (tmp_path / ".storage").mkdir()
-    return str(tmp_path)
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations and sessions stay."""
-    return True
 
 
 async def _async_hold(hass: HomeAssistant, server: ModelServer, run: Run) -> None:

@@ -12,7 +12,7 @@ from custom_components.home_agent.self_test.kept import SelfTestResult
 from custom_components.home_agent.store import EntryStore
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent, async_agent
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, hang, status, text, tool_calls
 
@@ -25,10 +25,7 @@ def control(action: str, entity_id: Any, **parameters: Any) -> tuple[str, dict[s
 
 
 CASES = cases("en")
-OFFICE = control("turn_on", "light.office")
 UNLOCK = control("unlock", "lock.front_door")
-
-
 PERFECT: dict[str, list[Reply]] = {
     "switch on": [tool_calls([control("turn_on", "light.kitchen")])],
     "switch off, in German": [tool_calls([control("turn_off", "light.bedroom")])],
@@ -180,8 +177,7 @@ WRONG: tuple[tuple[str, Reply, str], ...] = (
 )
 
 
-async def test_a_case_that_fails(hass: HomeAssistant, model_server: ModelServer) -> None:
-    await async_agent(hass, model_server)
+async def test_a_case_that_fails(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     for name, reply, problem in WRONG:
         script(model_server, **{name: [reply]})
         wrong = failed(await run(hass))
@@ -211,9 +207,8 @@ async def test_an_error_that_is_taken_for_success(hass: HomeAssistant, model_ser
 
 
 async def test_a_model_that_calls_nothing_is_not_good_enough(
-    hass: HomeAssistant, model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
-    await async_agent(hass, model_server)
     model_server.default = text("I am a language model.")
 
     report = await run(hass)
@@ -231,8 +226,7 @@ async def test_calls_that_are_written_as_text_count(hass: HomeAssistant, model_s
     assert failed(await run(hass)) == {}
 
 
-async def test_without_a_server(hass: HomeAssistant, model_server: ModelServer) -> None:
-    await async_agent(hass, model_server)
+async def test_without_a_server(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     model_server.stop()
 
     with pytest.raises(HomeAssistantError):
@@ -246,8 +240,7 @@ async def test_it_needs_its_tools(hass: HomeAssistant, model_server: ModelServer
         await run(hass)
 
 
-async def test_it_is_for_administrators(hass: HomeAssistant, model_server: ModelServer) -> None:
-    await async_agent(hass, model_server)
+async def test_it_is_for_administrators(hass: HomeAssistant, agent: Agent) -> None:
     guest = MockUser(is_owner=False).add_to_hass(hass)
 
     with pytest.raises(Unauthorized):
@@ -255,10 +248,9 @@ async def test_it_is_for_administrators(hass: HomeAssistant, model_server: Model
 
 
 async def test_a_model_that_answers_questions_by_acting(
-    hass: HomeAssistant, model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
     """It has no right question and no right small talk, and its verdict says so."""
-    await async_agent(hass, model_server)
     unlock = [tool_calls([control("unlock", "lock.front_door")], text="Yes, it is locked. Paris. 19.5")]
     asking = [case for case in CASES if not case.effects]
     script(model_server, **{case.name.replace(" ", "_"): unlock for case in asking})
@@ -302,9 +294,8 @@ def test_the_language_of_the_household_is_asked(language: str, asked: set[str]) 
 
 
 async def test_a_model_that_is_too_slow_is_not_asked_everything(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, agent: Agent
 ) -> None:
-    await async_agent(hass, model_server)
     monkeypatch.setattr(runner, "CASE_SECONDS", 0.1)
     script(model_server, the_other_way_round=[hang()], by_its_room=[hang()])
 
@@ -317,9 +308,8 @@ async def test_a_model_that_is_too_slow_is_not_asked_everything(
     assert set(failed(report)) == {"the other way round", "by its room"}
 
 
-async def test_the_report_is_kept(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_report_is_kept(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """It survives a restart and goes with the agent."""
-    agent = await async_agent(hass, model_server)
     script(model_server)
     report = await run(hass)
 

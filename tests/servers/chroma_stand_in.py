@@ -33,12 +33,7 @@ class ChromaStandIn(LoopbackServer):
         """Return a collection as the server describes it."""
         metadata = {"hnsw:space": "cosine", "home_agent:fingerprint": self.fingerprint}
         configuration = {"hnsw": {"space": "cosine"}}
-        return {
-            "id": COLLECTION_ID,
-            "name": name,
-            "metadata": metadata,
-            "configuration_json": configuration,
-        }
+        return {"id": COLLECTION_ID, "name": name, "metadata": metadata, "configuration_json": configuration}
 
     @override
     def choose(self, request: Captured) -> Reply:

@@ -21,8 +21,6 @@ from .process import ServerProcess
 from .replies import Reply
 
 PROGRAM_VARIABLE = "HOME_AGENT_INFLUXDB"
-START_SECONDS = 60
-STOP_SECONDS = 20
 ADMIN, PASSWORD = "admin", "wrench-and-hammer"
 READER, READER_PASSWORD = "reader", "only reads 'this'"
 TOKEN = "token-of-the-household-0123456789"

@@ -15,7 +15,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized, UnknownUser
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
 from tests.helpers.checks import every
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
@@ -26,9 +26,7 @@ ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
 
 async def call(hass: HomeAssistant, service: str, context: Context | None = None, **data: Any) -> Any:
     """Call a service and return its response."""
-    response = await hass.services.async_call(
-        DOMAIN, service, data, blocking=True, return_response=True, context=context
-    )
+    response = await call_action(hass, service, data, context)
     await hass.async_block_till_done()
     return response
 
@@ -235,9 +233,8 @@ class TestClearConversation:
         with pytest.raises(Unauthorized):
             await call(hass, "clear_conversation", context, person="person.leo")
 
-    async def test_an_automation_ends_all(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+    async def test_an_automation_ends_all(self, hass: HomeAssistant, agent: Agent) -> None:
         """Also the session of a user who no longer exists."""
-        agent = await async_agent(hass, model_server)
         context = user(hass)
         await agent.say("Hello", context=context)
         somebody = await hass.auth.async_get_user(str(context.user_id))
@@ -368,10 +365,9 @@ class TestWhichAgent:
 
 
 async def test_sentences_at_once_keep_their_entities_apart(
-    hass: HomeAssistant, model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
     """Turns that overlap each have their own entities of interest."""
-    await async_agent(hass, model_server)
     await asyncio.gather(
         call(hass, "process", text="one", context_entities=["light.kitchen_ceiling"]),
         call(hass, "process", text="two", context_entities=["light.bed_light"]),

@@ -17,7 +17,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.timers import call
 from tests.helpers.turns import tool_results
 from tests.helpers.undo import BED, LIGHT, UNDO, act, control, undo, undo_service
@@ -25,12 +25,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 LIST = ("activity", {"action": "list"})
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent."""
-    return await async_agent(hass, model_server)
 
 
 async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
@@ -110,14 +104,10 @@ async def test_what_was_so_already_is_no_action(hass: HomeAssistant, agent: Agen
     await hass.async_block_till_done()
     await act(agent, control("turn_on"))
     await act(agent, control("turn_on", brightness_pct=40))
-    response = await hass.services.async_call(
-        "home_agent", "audit_log", {"kind": "action"}, blocking=True, return_response=True
-    )
+    response = await call_action(hass, "audit_log", {"kind": "action"})
     assert response == {"entries": []}
     await act(agent, control("turn_on", [LIGHT, BED]))
-    response = await hass.services.async_call(
-        "home_agent", "audit_log", {"kind": "action"}, blocking=True, return_response=True
-    )
+    response = await call_action(hass, "audit_log", {"kind": "action"})
     assert [entry["targets"] for entry in response["entries"]] == [[BED]]
     assert set((await undo_service(hass))["restored"]) == {BED}
     assert hass.states.get(LIGHT).state == "on"

@@ -273,10 +273,9 @@ async def save(agent: Agent, **typed: Any) -> Any:
 
 
 async def test_the_server_is_reached_when_it_is_saved(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, agent: Agent
 ) -> None:
     """Its address is completed, and the agent has its tool at once; unchanged it is left alone."""
-    agent = await async_agent(hass, model_server)
     typed = {
         "external_llm_enabled": True,
         "external_llm_base_url": other_model_server.address,
@@ -295,11 +294,8 @@ async def test_the_server_is_reached_when_it_is_saved(
     assert not other_model_server.requests
 
 
-async def test_what_cannot_be_used_is_not_saved(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
-) -> None:
+async def test_what_cannot_be_used_is_not_saved(other_model_server: ModelServer, agent: Agent) -> None:
     """Unless it is switched off."""
-    agent = await async_agent(hass, model_server)
     wrong: list[tuple[dict[str, str], tuple[str, Reply] | None, str]] = [
         ({"external_llm_base_url": ""}, None, "external_incomplete"),
         ({"external_llm_model": ""}, None, "external_incomplete"),

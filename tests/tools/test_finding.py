@@ -49,8 +49,6 @@ THINGS: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("alarm_control_panel.home", "Alarm", "hall", {}),
     ("sensor.kitchen", "Kitchen", "kitchen", {"device_class": "temperature"}),
 ]
-
-
 LEVELS = {"ground": ("Ground Floor", "downstairs"), "upper": ("Upstairs",)}
 type Things = Iterable[tuple[str, str, str | None, dict[str, Any]]]
 

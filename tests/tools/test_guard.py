@@ -213,9 +213,8 @@ def results(agent: Agent) -> list[dict[str, Any]]:
 class TestWhoMayDoWhat:
     """The user's permissions, asked at the call."""
 
-    async def test_reading(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+    async def test_reading(self, hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
         """A user who may see one room does not see the other through the agent."""
-        agent = await async_agent(hass, model_server)
         reader = MockUser(is_owner=False).add_to_hass(hass)
         reader.mock_policy({"entities": {"entity_ids": {LIGHT: {POLICY_READ: True}}}})
         queries = [LIGHT, "light.bed_light", "light.*"]

@@ -76,11 +76,7 @@ def on(hass: HomeAssistant) -> set[str]:
     [
         ("Turn on everything labelled Party", {"label": "Party"}, PARTY),
         ("Turn on everything labelled party", {"label": "party"}, PARTY),
-        (
-            "Turn on everything labelled Party",
-            {"label": "Party", "domain": "light"},
-            LAMPS,
-        ),
+        ("Turn on everything labelled Party", {"label": "Party", "domain": "light"}, LAMPS),
         ("Turn on the party lights", {"label": "Party"}, LAMPS),
         ("Turn on the party lights in the kitchen", {"label": "Party", "area": "Kitchen"}, {LIGHTS[1]}),
         ("Turn on the party lights upstairs", {"label": "Party", "floor": "Upstairs"}, set()),
@@ -146,7 +142,7 @@ async def test_a_device_and_an_area_give_their_labels(hass: HomeAssistant, agent
     assert "light.secret_light" not in on(hass)
 
 
-async def test_a_query(hass: HomeAssistant, agent: Agent) -> None:
+async def test_a_query(agent: Agent) -> None:
     """What has a label, read by its slot or by its name."""
     for call in ({"label": "Party"}, {"name": "Party"}, {"area": "Party"}, {"tag": "Party", "kind": "light"}):
         result = await use(agent, "What of the party things is on?", call, tool="ha_query")

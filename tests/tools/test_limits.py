@@ -244,9 +244,8 @@ async def test_a_device_that_hangs(hass: HomeAssistant, model_server: ModelServe
     assert len([event for event in services if event.data["domain"] == "light"]) == 1
 
 
-async def test_a_device_that_fails(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_device_that_fails(hass: HomeAssistant, agent: Agent) -> None:
     """What an integration raises is told with the state that the light is in."""
-    agent = await async_agent(hass, model_server)
     errors = [
         HomeAssistantError("bulb unreachable"),
         ValueError("bad bulb"),
@@ -265,11 +264,8 @@ async def test_a_device_that_fails(hass: HomeAssistant, model_server: ModelServe
         assert envelope["success"] is False
 
 
-async def test_an_entity_that_goes_between_resolving_and_calling(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
+async def test_an_entity_that_goes_between_resolving_and_calling(hass: HomeAssistant, agent: Agent) -> None:
     """The first light takes the second one away."""
-    agent = await async_agent(hass, model_server)
 
     async def turn_on(call: ServiceCall) -> None:
         er.async_get(hass).async_remove("light.kitchen_counter")
@@ -297,9 +293,8 @@ async def test_a_failing_call_is_tried_twice(hass: HomeAssistant, model_server: 
     assert model_server.chats[-1].json["tool_choice"] == "none"
 
 
-async def test_the_same_call_while_it_still_runs(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_same_call_while_it_still_runs(agent: Agent) -> None:
     """All get the one result, failed or not."""
-    agent = await async_agent(hass, model_server)
     handler = agent.entry.runtime_data.handler
     for fails in (False, True):
         begun, release = asyncio.Event(), asyncio.Event()
@@ -329,9 +324,8 @@ async def test_the_same_call_while_it_still_runs(hass: HomeAssistant, model_serv
         assert (probe.runs, turn.started) == (1, 1)
 
 
-async def test_a_thousand_calls(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_thousand_calls(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """As many as allowed are run, each of the others is answered, and the person is too."""
-    agent = await async_agent(hass, model_server)
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
     executed = async_capture_events(hass, EVENT_TOOL_EXECUTED)
     model_server.script([many_calls(1000), text("Too much.")])

@@ -15,10 +15,7 @@ JSON = {"Accept": "application/json", "Content-Type": "application/json"}
 
 
 async def test_mcp_clients_pass_our_guard(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    hass_client: ClientSessionGenerator,
-    hass_admin_user: Any,
+    hass: HomeAssistant, model_server: ModelServer, hass_client: ClientSessionGenerator, hass_admin_user: Any
 ) -> None:
     """A lamp is switched in the client's name, a lock waits for a person, what is hidden stays hidden."""
     secure = SecureHouse(hass)

@@ -22,9 +22,8 @@ async def run(agent: Agent, *answers: list[tuple[str, dict[str, Any]]]) -> list[
     return tool_results(agent.server.chats[-1])
 
 
-async def test_on_off_on(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_on_off_on(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """Each change runs in its order, in one answer and in several, and the last one holds."""
-    agent = await async_agent(hass, model_server)
     orders: list[list[list[tuple[str, dict[str, Any]]]]] = [
         [[ON], [OFF], [ON]],
         [[ON, OFF, ON]],
@@ -41,9 +40,8 @@ async def test_on_off_on(hass: HomeAssistant, model_server: ModelServer) -> None
         assert "on" in results[2]["result"]["done"][LIGHT]
 
 
-async def test_the_same_call_twice_in_a_row(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_same_call_twice_in_a_row(hass: HomeAssistant, agent: Agent) -> None:
     """What another call does to another light is no reason to toggle twice."""
-    agent = await async_agent(hass, model_server)
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
     toggle = control("toggle")
     await run(agent, [toggle], [control("turn_on", BED)], [toggle])
@@ -52,11 +50,8 @@ async def test_the_same_call_twice_in_a_row(hass: HomeAssistant, model_server: M
     assert hass.states.get(LIGHT).state == "on"
 
 
-async def test_after_a_change_the_question_is_asked_again(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
+async def test_after_a_change_the_question_is_asked_again(agent: Agent) -> None:
     """A question about a light is answered with what it shows now."""
-    agent = await async_agent(hass, model_server)
     query = ("ha_query", {"entity_id": LIGHT})
     before, _on, after = await run(agent, [query], [ON], [query])
     assert before["result"]["states"][LIGHT].startswith("off")
@@ -72,9 +67,8 @@ async def test_too_often_is_no_success(hass: HomeAssistant, model_server: ModelS
     assert hass.states.get(LIGHT).state == "off"
 
 
-async def test_an_entry_is_not_added_twice(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_an_entry_is_not_added_twice(agent: Agent) -> None:
     """Another entry between two equal ones does not outdate the first one."""
-    agent = await async_agent(hass, model_server)
 
     def timer(name: str) -> tuple[str, dict[str, Any]]:
         return "timer", {"action": "set", "when": "10 minutes", "name": name}
@@ -83,9 +77,8 @@ async def test_an_entry_is_not_added_twice(hass: HomeAssistant, model_server: Mo
     assert sorted(one.told for one in agent.entry.runtime_data.planned.timers()) == ["Pizza", "Tea"]
 
 
-async def test_set_again_after_a_cancellation(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_set_again_after_a_cancellation(agent: Agent) -> None:
     """What was cancelled in the same request is set again."""
-    agent = await async_agent(hass, model_server)
     timer = ("timer", {"action": "set", "when": "10 minutes", "name": "Pizza"})
     await run(agent, [timer], [("timer", {"action": "cancel", "name": "Pizza"})], [timer])
     assert [one.told for one in agent.entry.runtime_data.planned.timers()] == ["Pizza"]

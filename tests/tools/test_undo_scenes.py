@@ -16,7 +16,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 MOVIE = "scene.movie"
-OTHER = "light.office_rgbw_lights"
 
 
 @pytest.fixture

@@ -203,16 +203,6 @@ async def test_no_number(store: VectorStore) -> None:
     await fails(StoreProblem.INVALID, store.async_search("things", vector(float("inf"), 0, 0), 1))
 
 
-TEXTS = [
-    "Stehlampe im Wohnzimmer",
-    "居間の照明",
-    "مصباح",
-    "😀 one\ntwo\r\nthree\u2028four",
-    '"; DROP TABLE',
-    "a/b?c#d%2e",
-]
-
-
 async def reopened(store: VectorStore, open_store: Open) -> VectorStore:
     """Return the store as it is after a restart."""
     await store.async_close()

@@ -8,20 +8,17 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.telegram_chats import Telegram, telegram_bot
-from tests.helpers.telegram_settings import OPTIONS
+from tests.helpers.telegram_chats import OPTIONS, Telegram, telegram_bot
 from tests.servers.model_server import ModelServer
 from tests.servers.telegram_server import TelegramServer
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    house = SecureHouse(hass)
-    await house.async_build()
-    for user in (house.anna, house.ben):
+async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
+    for user in (secure.anna, secure.ben):
         attributes = {"user_id": user.id, "id": user.name.lower(), "friendly_name": user.name}
         hass.states.async_set(f"person.{user.name.lower()}", "home", attributes)
-    return house
+    return secure
 
 
 @pytest.fixture

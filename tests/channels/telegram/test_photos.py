@@ -11,8 +11,7 @@ from custom_components.home_agent.agent.pictures import MAX_BYTES
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import UNLOCK, SecureHouse
-from tests.helpers.telegram_chats import ANNA, Telegram
-from tests.helpers.telegram_settings import OPTIONS
+from tests.helpers.telegram_chats import ANNA, OPTIONS, Telegram
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
 
@@ -128,7 +127,7 @@ async def test_a_download_that_fails(agent: Agent, telegram: Telegram) -> None:
 
 
 async def test_only_the_sentence_of_the_photo_has_it(
-    hass: HomeAssistant, agent: Agent, telegram: Telegram, secure: SecureHouse
+    hass: HomeAssistant, agent: Agent, telegram: Telegram
 ) -> None:
     """An automation that asks because of what the turn did gets no picture."""
     agent.server.script([tool_calls([("ha_control", {"action": "turn_on", "entity_id": "light.hall"})])])

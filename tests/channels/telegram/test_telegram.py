@@ -10,11 +10,10 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components import conversation
 from homeassistant.core import Context, EventOrigin, HomeAssistant
-from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.agent import Agent, async_add_agent, call_action
 from tests.helpers.options_pages import page, save as save_page, selector_of
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse
-from tests.helpers.telegram_chats import ANNA, BEN, GROUP, STRANGER, Telegram
-from tests.helpers.telegram_settings import OPTIONS
+from tests.helpers.telegram_chats import ANNA, BEN, GROUP, OPTIONS, STRANGER, Telegram
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -136,9 +135,7 @@ async def test_a_message_that_was_edited_is_not_done_again(agent: Agent, telegra
     assert len(agent.server.requests) == 2
 
 
-async def test_what_was_written_long_ago_is_not_done(
-    agent: Agent, telegram: Telegram, secure: SecureHouse
-) -> None:
+async def test_what_was_written_long_ago_is_not_done(agent: Agent, telegram: Telegram) -> None:
     answers = await telegram.write(ANNA, "Light in the hall on", date=int(time.time()) - 3_600)
 
     assert answers == [
@@ -258,9 +255,7 @@ async def test_what_an_automation_wants_is_asked_in_the_chats(
         await agent.set_options(policy_pin=hash_pin(pin))
         agent.server.clear()
     call = {"tool_name": "ha_control", "parameters": UNLOCK[1]}
-    await hass.services.async_call(
-        DOMAIN, "execute_tool", call, blocking=True, return_response=True, context=Context()
-    )
+    await call_action(hass, "execute_tool", call, Context())
     await telegram.until(lambda: telegram.server.calls("sendMessage", ANNA))
     message = telegram.server.calls("sendMessage", ANNA)[-1]
 

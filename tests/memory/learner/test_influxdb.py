@@ -119,10 +119,7 @@ async def async_learn(
 
 
 async def test_a_month_in_version_1(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-    influxdb: InfluxServer,
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, influxdb: InfluxServer
 ) -> None:
     """The habits that were put in, and no others; whose they are is not known."""
     database = influxdb.new_database()
@@ -279,10 +276,7 @@ async def save(hass: HomeAssistant, typed: dict[str, Any]) -> ConfigFlowResult:
     ],
 )
 async def test_strange_answers(
-    v2: InfluxSource,
-    influx_stand_in: InfluxStandIn,
-    reply: Reply,
-    trouble: InfluxTrouble | None,
+    v2: InfluxSource, influx_stand_in: InfluxStandIn, reply: Reply, trouble: InfluxTrouble | None
 ) -> None:
     """Each is one short error, or nothing was found."""
     influx_stand_in.answer = reply

@@ -1,25 +1,78 @@
 """The learner on a real recorder: a month of the demo house, night after night."""
 
+from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta
+import logging
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
+import custom_components
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.memory.learner.learner import EVERY
+from custom_components.home_agent.memory.learner.learner import EVERY, Learner
 from custom_components.home_agent.memory.learner.observations import (
     DAYS as KEPT_DAYS,
     STORE_KEY,
     ObservationStore,
 )
 from custom_components.home_agent.memory.records import Memory, Origin
+from homeassistant.components.recorder import Recorder
 from homeassistant.core import Context, HomeAssistant
-from tests.helpers.agent import Agent, async_add_agent
-from tests.helpers.learner_home import _database_first, agent, home, the_learner, told  # noqa: F401 - fixtures
-from tests.helpers.month import ANNA, NOW, PUT_IN, TIMES, TOM, Row, async_record, at, make_month
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_add_agent, call_action
+from tests.helpers.demo_house import DEMO, async_demo_house
+from tests.helpers.month import ANNA, NOW, PUT_IN, TIMES, TOM, Row, add_people, async_record, at, make_month
 from tests.servers.model_server import ModelServer
+
+
+@pytest.fixture(autouse=True)
+def _database_first(recorder_db_url: str) -> None:
+    """Prepare the database first: it has to be there before Home Assistant is. So has the demo house."""
+    folder = str(DEMO / "custom_components")
+    if folder not in custom_components.__path__:
+        custom_components.__path__.append(folder)
+    logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)
+
+
+@pytest.fixture
+async def home(
+    recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> AsyncGenerator[HomeAssistant]:
+    """Return the demo house half an hour after a night's end."""
+    await hass.config.async_set_time_zone("Europe/Amsterdam")
+    freezer.move_to(NOW)
+    await async_demo_house(hass)
+    add_people(hass)
+    assert await async_setup_component(hass, "conversation", {})
+    yield hass
+    for entry in hass.config_entries.async_loaded_entries(DOMAIN):
+        assert await hass.config_entries.async_unload(entry.entry_id)
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
+
+
+@pytest.fixture
+async def agent(home: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent that has learned from a month."""
+    await async_record(home, make_month(0))
+    found = await async_add_agent(home, model_server, {"learning_enabled": True})
+    await the_learner(found).async_learn(NOW)
+    return found
+
+
+def the_learner(agent: Agent) -> Learner:
+    """Return the learner of a running agent."""
+    learner: Learner = agent.entry.runtime_data.learner
+    return learner
+
+
+def told(learner: Learner) -> set[tuple[str, str, frozenset[int], str | None]]:
+    """Return what the habits say."""
+    habits = learner.habits
+    assert len(habits) == len({known.id for known in learner.habits})
+    return {(habit.subject, habit.value, habit.days, habit.person) for habit in habits}
+
 
 pytestmark = pytest.mark.slow
 
@@ -124,9 +177,7 @@ async def test_what_somebody_deleted_does_not_come_back(
 ) -> None:
     """Neither the next night nor after a restart; the others stay."""
     memory = noted(agent)[COFFEE]
-    await agent.hass.services.async_call(
-        DOMAIN, "delete_memory", {"memory_id": memory.id}, blocking=True, return_response=True
-    )
+    await call_action(agent.hass, "delete_memory", {"memory_id": memory.id})
     await after_nights(agent, freezer, 1)
     assert COFFEE not in noted(agent)
     assert CURTAINS in noted(agent)
@@ -144,9 +195,7 @@ async def test_what_somebody_deleted_does_not_come_back(
 async def test_what_somebody_said_about_a_habit_stays(agent: Agent, freezer: FrozenDateTimeFactory) -> None:
     """The learner keeps its hands off what became a told memory."""
     memory = noted(agent)[CURTAINS]
-    await agent.hass.services.async_call(
-        DOMAIN, "add_memory", {"content": CURTAINS}, blocking=True, return_response=True
-    )
+    await call_action(agent.hass, "add_memory", {"content": CURTAINS})
     memories = agent.entry.runtime_data.memories
     assert memories.get(memory.id).origin is Origin.TOLD
     await after_nights(agent, freezer, 1)

@@ -8,10 +8,10 @@ from typing import Any, override
 import probatio
 import pytest
 
-from custom_components.home_agent.const import DOMAIN
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
+from tests.helpers.agent import call_action
 from tests.helpers.disguises import DISGUISES, SPELLING
 from tests.helpers.injected import Home, make_home
 from tests.helpers.other_api import OtherAPI
@@ -71,9 +71,7 @@ class Outside:
 
     async def lines(self) -> list[dict[str, Any]]:
         """Return the search log, the newest first."""
-        log: Any = await self.home.agent.hass.services.async_call(
-            DOMAIN, "search_log", {"limit": 100}, blocking=True, return_response=True
-        )
+        log: Any = await call_action(self.home.agent.hass, "search_log", {"limit": 100})
         return list(log["entries"])
 
 

@@ -19,8 +19,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
 from tests.helpers.agent import async_agent
 from tests.helpers.examples import many
-from tests.helpers.native_tools import TOOLS
-from tests.helpers.schemas import ASSIST, PLAYER
+from tests.helpers.schemas import ASSIST, PLAYER, TOOLS
 from tests.servers.model_server import ModelServer
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,7 @@ from custom_components.home_agent.tools.calls.repair import adapt, fit, is_known
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from tests.helpers.agent import async_agent
-from tests.helpers.native_tools import LIGHT, TOOLS
-from tests.helpers.schemas import ASSIST
+from tests.helpers.schemas import ASSIST, LIGHT, TOOLS
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls

@@ -2,25 +2,15 @@
 
 from typing import Any
 
-import pytest
-
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 DOOR, CELLAR = "lock.front_door", "lock.cellar"
-
-
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
 
 
 async def say(agent: Agent, sentence: str, name: str, args: dict[str, Any], language: str = "en") -> Any:

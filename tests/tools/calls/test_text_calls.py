@@ -7,8 +7,8 @@ import pytest
 from custom_components.home_agent.agent.llm import filter_for, written_calls
 from custom_components.home_agent.safety.redaction import UNPARSED
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import async_agent, speech
-from tests.helpers.native_tools import LIGHT, TOOLS
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.schemas import LIGHT, TOOLS
 from tests.helpers.turns import ON, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -102,9 +102,8 @@ async def test_a_written_call_runs(hass: HomeAssistant, model_server: ModelServe
         assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == [call["id"]]
 
 
-async def test_a_native_call_wins(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_native_call_wins(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """A model that makes a call and writes it too makes it once."""
-    agent = await async_agent(hass, model_server)
     both = tool_calls([ON])
     both.text = 'ha_control(action="turn_on", entity_id="light.bed_light")'
     model_server.script([both, text("On.")])

@@ -8,7 +8,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -19,14 +19,6 @@ FORBIDDEN = "what is not to be done"
 LATER = "This is for later"
 A_WHILE = "for a while only"
 CONDITION = "depends on a condition"
-
-
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
 
 
 async def results(agent: Agent, sentence: str, *calls: dict[str, Any], language: str = "en") -> list[str]:
@@ -93,8 +85,7 @@ async def test_all_calls_of_one_answer_are_refused(model_server: ModelServer, se
         "whenever you are ready turn on the hall light",
     ],
 )
-async def test_a_supported_call_runs(model_server: ModelServer, secure: SecureHouse, sentence: str) -> None:
-    agent = await secure.async_agent(model_server)
+async def test_a_supported_call_runs(secure: SecureHouse, agent: Agent, sentence: str) -> None:
     await results(agent, sentence, TURN_ON)
     assert secure.moved() == [("light.turn_on", ("light.hall",))]
 
@@ -175,10 +166,9 @@ async def test_only_a_change_is_asked_about(
 
 
 async def test_only_the_rest_is_asked_about(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, agent: Agent
 ) -> None:
     """Of several things, those that are so already are left out of the question and stay as they are."""
-    agent = await secure.async_agent(model_server)
     show(hass, "cover.garage", "open", current_position=100)
     calls = [
         ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"}),

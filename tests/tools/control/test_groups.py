@@ -241,9 +241,7 @@ async def test_the_volume_of_a_group(
     assert {one for one, volume in volumes.items() if volume == 0.2} == changed
 
 
-async def test_it_is_told_without_the_model(
-    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]
-) -> None:
+async def test_it_is_told_without_the_model(agent: Agent, players: dict[str, Speaker]) -> None:
     """A plain command is confirmed with all who play together."""
     await agent.set_options(quick_confirmations=True)
     players[LIVING].show(Is.PLAYING)

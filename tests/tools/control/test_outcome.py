@@ -5,7 +5,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from tests.helpers.agent import async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.turns import LIGHT, tool_results
 from tests.helpers.undo import act, control
 from tests.servers.model_server import ModelServer
@@ -15,10 +15,9 @@ GONE = "light.ceiling_lights"
 
 
 async def test_one_that_is_offline_does_not_hide_the_others(
-    hass: HomeAssistant, model_server: ModelServer
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
     """What worked, what was so already and what failed are told apart, in one success."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on", BED))
     hass.states.async_set(GONE, "unavailable", {"friendly_name": "Ceiling Lights"})
     executed = async_capture_events(hass, EVENT_TOOL_EXECUTED)
@@ -47,16 +46,11 @@ async def test_all_that_failed_is_no_success(hass: HomeAssistant, model_server: 
     }
 
 
-async def test_an_automation_hears_of_a_part_that_failed(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
+async def test_an_automation_hears_of_a_part_that_failed(hass: HomeAssistant, agent: Agent) -> None:
     """Without a response variable the action fails, as before; with one the lists are there."""
-    await async_agent(hass, model_server)
     hass.states.async_set(GONE, "unavailable")
     data = {"tool_name": "ha_control", "parameters": {"action": "turn_on", "entity_id": [LIGHT, GONE]}}
-    response = await hass.services.async_call(
-        "home_agent", "execute_tool", data, blocking=True, return_response=True
-    )
+    response = await call_action(hass, "execute_tool", data)
     assert response["success"] is True
     assert set(response["result"]) == {"done", "failed"}
     error = None

@@ -13,11 +13,7 @@ from homeassistant.components.vacuum import (
 )
 from homeassistant.components.vacuum.const import DATA_COMPONENT
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import (
-    area_registry as ar,
-    entity_registry as er,
-    floor_registry as fr,
-)
+from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.turns import control_result, tool_results

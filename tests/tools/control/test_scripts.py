@@ -9,7 +9,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.helpers import area_registry as ar, label_registry as lr, llm
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, speech
+from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
@@ -60,10 +60,7 @@ SCRIPTS: dict[str, dict[str, Any]] = {
     },
     "slow": {
         "fields": {"message": {"selector": {"text": {}}}},
-        "sequence": [
-            {"wait_for_trigger": [{"trigger": "event", "event_type": "go"}]},
-            *passing("message"),
-        ],
+        "sequence": [{"wait_for_trigger": [{"trigger": "event", "event_type": "go"}]}, *passing("message")],
     },
     "plain": {"sequence": passing()},
     "water": {
@@ -169,7 +166,7 @@ async def test_they_follow_the_home(hass: HomeAssistant, house: House) -> None:
     assert house.secure.moved() == []
 
 
-async def test_off_by_the_option(hass: HomeAssistant, house: House) -> None:
+async def test_off_by_the_option(house: House) -> None:
     """Where scripts may not run, none of them is a tool; one tool can be disabled alone."""
     await house.agent.set_options(tools_disabled=["script__bus"])
     assert "script__bus" not in await house.offered()
@@ -282,7 +279,7 @@ async def test_it_is_judged_by_what_it_does(house: House) -> None:
     assert [service for service, _ in house.secure.moved()] == ["lock.unlock"]
 
 
-async def test_the_whole_answer_without_the_model(hass: HomeAssistant, house: House) -> None:
+async def test_the_whole_answer_without_the_model(house: House) -> None:
     """A plain command is confirmed by its name."""
     await house.agent.set_options(quick_confirmations=True)
     assert await house.say("Announce dinner", "script__announce", message="Dinner") == {}
@@ -291,13 +288,7 @@ async def test_the_whole_answer_without_the_model(hass: HomeAssistant, house: Ho
 
 async def test_the_other_ways_to_a_tool(hass: HomeAssistant, house: House) -> None:
     """The action and the LLM API run it through the same guard."""
-    done = await hass.services.async_call(
-        "home_agent",
-        "execute_tool",
-        {"tool_name": "script__bus", "parameters": {"line": "5"}},
-        blocking=True,
-        return_response=True,
-    )
+    done = await call_action(hass, "execute_tool", {"tool_name": "script__bus", "parameters": {"line": "5"}})
     assert done["result"]["response"] == {"minutes": 7, "to": 5}
     api = await llm.async_get_api(
         hass, "home_agent", llm.LLMContext("test", Context(), "en", "conversation", None)

@@ -10,16 +10,11 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.turns import control_result, tool_results
 from tests.helpers.undo import undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-
-
-@pytest.fixture(autouse=True)
-def expected_lingering_timers() -> bool:
-    """The demo house has automations that wait for a time of day."""
-    return True
 
 
 @pytest.fixture
@@ -235,11 +230,7 @@ async def test_the_same_bytes_until_exposure_changes(hass: HomeAssistant, agent:
 
 async def test_a_field_for_each_kind_of_value(hass: HomeAssistant, agent: Agent) -> None:
     """Short choices are listed, long ones are not."""
-    await set_up(
-        hass,
-        "input_select",
-        {"mode": {"options": ["Party", "Quiet"]}},
-    )
+    await set_up(hass, "input_select", {"mode": {"options": ["Party", "Quiet"]}})
     slots = await slots_offered(agent)
     assert slots["option"] == {"type": "string", "enum": ["Party", "Quiet"]}
     await hass.services.async_call(

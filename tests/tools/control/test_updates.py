@@ -13,19 +13,12 @@ from homeassistant.components.update.const import DATA_COMPONENT
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, speech
 from tests.helpers.firmware import Firmware
 from tests.helpers.turns import control_result, tool_results
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 HUB = "update.hub"
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """An agent."""
-    return await async_agent(hass, model_server)
 
 
 @pytest.fixture

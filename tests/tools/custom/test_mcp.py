@@ -12,12 +12,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_use, reported
-from tests.helpers.mcp_kitchens import (
-    TOKEN,
-    events,
-    kitchens,  # noqa: F401 - fixtures
-    rpc,
-)
+from tests.helpers.mcp_kitchens import TOKEN, events, kitchens, rpc  # noqa: F401 - fixtures
 from tests.helpers.turns import tool_results
 from tests.servers.loopback import Captured
 from tests.servers.mcp_server import INJECTION, McpServer
@@ -159,7 +154,7 @@ async def test_who_stops_waiting_says_so(hass: HomeAssistant, own: OwnTools, one
 
 
 async def test_what_comes_back_marks_the_turn(
-    hass: HomeAssistant, own: OwnTools, one_kitchen: McpServer, model_server: ModelServer
+    own: OwnTools, one_kitchen: McpServer, model_server: ModelServer
 ) -> None:
     """Instructions in it are removed."""
     auth = {"type": "bearer", "token": TOKEN}
@@ -255,10 +250,7 @@ HARMFUL: list[tuple[Reply | Callable[[Any], Reply], str]] = [
     (events(), "without a result"),
     (data([]), "without a result"),
     (lambda body: rpc(body, "curry"), "holds no result"),
-    (
-        lambda body: data({"id": body["id"], "error": {"code": -32602, "message": "no\nquery"}}),
-        "no query",
-    ),
+    (lambda body: data({"id": body["id"], "error": {"code": -32602, "message": "no\nquery"}}), "no query"),
     (Reply(body=b"x" * 30_000_000), "longer than is read"),
     (Reply(body=b"<html>", content_type="text/html"), "is no JSON"),
     (Reply(body=b'{"id":' * 5000), "is no JSON"),

@@ -12,8 +12,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, speech
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_offer, async_use, reported
-from tests.helpers.mcp_changing import Changing, described
-from tests.helpers.mcp_kitchens import TOKEN, kitchens
+from tests.helpers.mcp_kitchens import TOKEN, Changing, described, kitchens
 from tests.helpers.turns import tool_results
 from tests.servers.mcp_server import McpServer
 from tests.servers.replies import text, tool_calls

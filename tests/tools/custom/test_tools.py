@@ -14,16 +14,9 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import async_add_agent, speech
+from tests.helpers.agent import async_add_agent, call_action, speech
 from tests.helpers.checks import every
-from tests.helpers.custom_tools import (
-    OwnTools,
-    async_confirm,
-    async_reload,
-    async_use,
-    async_write,
-    reported,
-)
+from tests.helpers.custom_tools import OwnTools, async_confirm, async_reload, async_use, async_write, reported
 from tests.helpers.examples import many
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -48,10 +41,7 @@ WRONG_TOOLS = [
     ("name: x y", "must begin with a letter"),
     ("handler: {type: template, template: a}", "required key 'name' not provided"),
     ("name: ha_control\ndescription: X\nhandler: {type: template, template: a}", "'name'"),
-    (
-        "name: add\ndescription: X\nhandler: {type: template, template: a}",
-        "another tool has this name",
-    ),
+    ("name: add\ndescription: X\nhandler: {type: template, template: a}", "another tool has this name"),
     ("name: x\nhandler: {type: template, template: a}", "required key 'description' not provided"),
     ("name: x\nhandler: {type: template}", "required key 'value_template' not provided"),
     ("name: x\nhandler: {type: shell}", "one of ['mcp', 'rest', 'service', 'template']"),
@@ -392,13 +382,11 @@ class TestService:
         assert said == []
         assert (await own.use("say", player=" LIGHT.bed_light"))["success"]
         assert len(said) == 1
-        answer = await own.agent.hass.services.async_call(
-            DOMAIN,
+        answer = await call_action(
+            own.agent.hass,
             "execute_tool",
             {"tool_name": "say", "parameters": {"player": "light.bed_light "}},
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=hass_read_only_user.id),
+            Context(user_id=hass_read_only_user.id),
         )
         assert "may not control" in answer["error"]
         assert len(said) == 1

@@ -21,16 +21,13 @@ from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
+pytestmark = pytest.mark.usefixtures("recorder_db_url")  # before Home Assistant is there
+
 NOON = datetime(2026, 3, 31, 10, 30, tzinfo=UTC)
 """12:30 of a Tuesday in Berlin, two days after the clocks were put forward."""
 BEGINNING = datetime(2026, 2, 28, 23, 0, tzinfo=UTC)
 """Midnight before the first of March in Berlin."""
 MAX_TOKENS = 60
-
-
-@pytest.fixture(autouse=True)
-def _database_first(recorder_db_url: str) -> None:
-    """Prepare the database first: it has to be there before Home Assistant is."""
 
 
 @pytest.fixture

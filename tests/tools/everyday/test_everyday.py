@@ -1,7 +1,6 @@
 """Lists, calendar and weather on Home Assistant's own integrations, with times in the speaker's words."""
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
@@ -11,7 +10,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import Platform
 from homeassistant.core import Context, HomeAssistant, SupportsResponse
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_agent
+from tests.helpers.agent import Agent
 from tests.helpers.everyday_house import (
     NOW,
     async_add,
@@ -22,26 +21,10 @@ from tests.helpers.everyday_house import (
     call,
 )
 from tests.helpers.turns import tool_results
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 pytestmark = pytest.mark.freeze_time(NOW)
-
-
-@pytest.fixture
-def hass_config_dir(hass_tmp_config_dir: str) -> str:
-    """Keep the files of lists and calendars of one test from those of others."""
-    (Path(hass_tmp_config_dir) / ".storage").mkdir(exist_ok=True)
-    return hass_tmp_config_dir
-
-
 EVERYDAY = {"todo_list", "calendar", "weather", "notify_person", "look_at_camera"}
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in a furnished house."""
-    return await async_agent(hass, model_server)
 
 
 @pytest.fixture
@@ -148,11 +131,7 @@ async def test_items_are_changed(hass: HomeAssistant, agent: Agent) -> None:
     """A new text, a day on which it is due; both are read again."""
     shopping = await async_add_list(hass, "Shopping list")
     added = await call(agent, "todo_list", action="add", items=["milk", "tyres"], due="friday")
-    assert added["result"] == {
-        "list": "Shopping list",
-        "added": ["milk", "tyres"],
-        "due_date": "2026-06-05",
-    }
+    assert added["result"] == {"list": "Shopping list", "added": ["milk", "tyres"], "due_date": "2026-06-05"}
     changed = await call(agent, "todo_list", action="change", items=["milk"], to="oat milk")
     assert changed["result"] == {"list": "Shopping list", "changed": ["milk"], "to": "oat milk"}
     await call(agent, "todo_list", action="change", items=["tyres"], due="2026-06-08 15:00")

@@ -1,10 +1,10 @@
 """Media by their names: found in what a player knows, played through the guard, told as outside text."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
-import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.knowledge.speaker import Speaker
@@ -12,17 +12,121 @@ from custom_components.home_agent.safety.frozen import ServiceCall
 from custom_components.home_agent.safety.rules import Verdict
 from custom_components.home_agent.tools.everyday.media_tool import MAX_BROWSED
 from homeassistant.auth.permissions.const import POLICY_READ
-from homeassistant.components.media_player import MediaClass
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.media_player import (
+    BrowseMedia,
+    MediaClass,
+    MediaPlayerEntity,
+    MediaPlayerEntityFeature as Feature,
+    MediaPlayerState,
+    SearchMedia,
+    SearchMediaQuery,
+)
+from homeassistant.components.media_player.const import DATA_COMPONENT
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.checks import every
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.everyday_house import async_add_satellite, call
-from tests.helpers.media_house import BROWSING, async_add_player, item
+from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
+
+SEARCHING = Feature.PLAY_MEDIA | Feature.SEARCH_MEDIA | Feature.STOP | Feature.PAUSE | Feature.MEDIA_ENQUEUE
+BROWSING = Feature.PLAY_MEDIA | Feature.BROWSE_MEDIA | Feature.STOP
+
+
+def item(
+    title: str,
+    kind: MediaClass,
+    content_id: str = "",
+    *,
+    plays: bool = True,
+    children: Sequence[BrowseMedia] | None = None,
+) -> BrowseMedia:
+    """Return something of a library."""
+    return BrowseMedia(
+        title=title,
+        media_class=kind,
+        media_content_id=content_id or f"lib:{title.lower()}",
+        media_content_type=str(kind),
+        can_play=plays,
+        can_expand=children is not None,
+        children=children,
+    )
+
+
+class Player(MediaPlayerEntity):
+    """Plays what it is told to."""
+
+    def __init__(self, name: str, features: Feature, library: Sequence[BrowseMedia]) -> None:
+        self._attr_name = name
+        self._attr_unique_id = name
+        self._attr_supported_features = features
+        self._attr_state = MediaPlayerState.IDLE
+        self.library = library
+        self.queries: list[SearchMediaQuery] = []
+        self.opened: list[str | None] = []
+        self.played: list[tuple[str, str, dict[str, Any]]] = []
+
+    @override
+    async def async_search_media(self, query: SearchMediaQuery) -> SearchMedia:
+        self.queries.append(query)
+        wanted = query.media_filter_classes
+        return SearchMedia(result=[one for one in self.library if not wanted or one.media_class in wanted])
+
+    @override
+    async def async_browse_media(
+        self, media_content_type: str | None = None, media_content_id: str | None = None
+    ) -> BrowseMedia:
+        self.opened.append(media_content_id)
+        root = item("Root", MediaClass.DIRECTORY, children=self.library)
+        waiting = [root]
+        while waiting:
+            one = waiting.pop()
+            if media_content_id is None or one.media_content_id == media_content_id:
+                return one
+            waiting += one.children or ()
+        raise HomeAssistantError("no such folder")
+
+    @override
+    async def async_play_media(self, media_type: str, media_id: str, **kwargs: Any) -> None:
+        self.played.append((media_id, media_type, kwargs))
+        self._attr_media_title = media_id.removeprefix("lib:").title()
+        self._attr_state = MediaPlayerState.PLAYING
+        self.async_write_ha_state()
+
+    @override
+    async def async_media_stop(self) -> None:
+        self._attr_state = MediaPlayerState.IDLE
+        self.async_write_ha_state()
+
+
+async def async_add_player(
+    hass: HomeAssistant,
+    name: str,
+    library: Sequence[BrowseMedia],
+    *,
+    features: Feature = SEARCHING,
+    area: str | None = None,
+    exposed: bool = True,
+) -> Player:
+    """Add a player and return it."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "media_player", {})
+    player = Player(name, features, library)
+    await hass.data[DATA_COMPONENT].async_add_entities([player])
+    if area is not None:
+        area_id = ar.async_get(hass).async_get_or_create(area).id
+        er.async_get(hass).async_update_entity(player.entity_id, area_id=area_id)
+    async_expose_entity(hass, "conversation", player.entity_id, exposed)
+    await hass.async_block_till_done()
+    return player
+
 
 SPEAKER = Speaker(context=Context(), language="en")
 JAZZ = [
@@ -33,21 +137,9 @@ JAZZ = [
 ]
 
 
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in a furnished house."""
-    return await async_agent(hass, model_server)
-
-
 def offered(agent: Agent) -> bool:
     """Return whether the last request offered the tool."""
     return any(tool["function"]["name"] == "play_media" for tool in agent.server.chats[-1].json["tools"])
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations and sessions stay."""
-    return True
 
 
 async def test_play_jazz_in_the_kitchen(hass: HomeAssistant, agent: Agent) -> None:
@@ -59,10 +151,7 @@ async def test_play_jazz_in_the_kitchen(hass: HomeAssistant, agent: Agent) -> No
         "started": {"title": "Jazz", "kind": "genre"},
         "on": "Ceiling",
         "state": "playing",
-        "others": [
-            {"title": "Smooth jazz", "kind": "playlist"},
-            {"title": "All that jazz", "kind": "track"},
-        ],
+        "others": [{"title": "Smooth jazz", "kind": "playlist"}, {"title": "All that jazz", "kind": "track"}],
     }
     assert [query.search_query for query in kitchen.queries] == ["jazz"]
     assert kitchen.played == [("lib:jazz", "genre", {"extra": {}})]

@@ -64,9 +64,8 @@ async def test_a_message_reaches_the_person(
     assert "anna" not in unknown["error"]
 
 
-async def test_nobody_can_be_reached(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_nobody_can_be_reached(agent: Agent) -> None:
     """Without targets a model is not told of the tool, and a call says why it cannot work."""
-    agent = await async_agent(hass, model_server)
     answer = await call(agent, "notify_person", person="Anna", message="Hi")
     assert "nobody can be reached" in answer["error"]
     assert "notify_person" not in str(agent.server.chats[-1].json["tools"])

@@ -7,12 +7,11 @@ from urllib.parse import unquote_plus
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools.outside import search_services as search
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, floor_registry as fr
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.custom_tools import async_use
 from tests.helpers.options_pages import is_saved, save
 from tests.servers.model_server import ModelServer
@@ -86,8 +85,7 @@ async def test_results_reach_the_model(
     assert "\\n" not in answer
 
 
-async def test_not_offered_without_a_service(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_not_offered_without_a_service(agent: Agent) -> None:
     await agent.say("Hello")
     assert "search_web" not in tools_of(agent)
     await agent.set_options(web_search_provider="tavily")
@@ -115,7 +113,7 @@ async def test_private_words_do_not_leave(
         assert "Make it generic" in await searched(agent, query)
     assert search_server.queries == ["birthday gift ideas for someone"]
     assert "Anna" not in search_server.sent
-    log = await hass.services.async_call(DOMAIN, "search_log", blocking=True, return_response=True)
+    log = await call_action(hass, "search_log")
     assert log
     entries = log["entries"]
     assert isinstance(entries, list)
@@ -278,14 +276,7 @@ async def test_users_see_their_own_searches(
         )
 
     async def log(user: MockUser | None, **data: Any) -> list[str]:
-        response = await hass.services.async_call(
-            DOMAIN,
-            "search_log",
-            data,
-            blocking=True,
-            return_response=True,
-            context=Context(user_id=user.id if user else None),
-        )
+        response = await call_action(hass, "search_log", data, Context(user_id=user.id if user else None))
         return [entry["query"] for entry in response["entries"]]
 
     assert await log(None) == ["topic of two", "topic of one"]
@@ -298,9 +289,8 @@ async def test_users_see_their_own_searches(
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_service_is_tried_when_saved(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, provider: str
+    hass: HomeAssistant, search_server: SearchServer, agent: Agent, provider: str
 ) -> None:
-    agent = await async_agent(hass, model_server)
     chosen = options(provider, search_server)
     assert is_saved(await save(hass, agent.entry, "web", chosen))
     assert {key: agent.entry.options[key] for key in chosen} == chosen
@@ -311,10 +301,7 @@ async def test_a_service_is_tried_when_saved(
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
-async def test_what_is_wrong_is_said(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
-) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_what_is_wrong_is_said(hass: HomeAssistant, search_server: SearchServer, agent: Agent) -> None:
 
     def typed(provider: str, **more: str) -> dict[str, Any]:
         return {
