@@ -3,6 +3,7 @@
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
+import pytest
 
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
@@ -11,6 +12,12 @@ from tests.helpers.undo import BED, LIGHT, act
 from tests.servers.model_server import ModelServer
 
 FRIDAY = "2026-06-05 10:00:00+00:00"
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent with the defaults, to which anybody may speak."""
+    return await async_agent(hass, model_server)
 
 
 async def plan(agent: Agent, entity_id: str | list[str], when: str, **options: Any) -> None:
