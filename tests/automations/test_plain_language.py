@@ -4,6 +4,7 @@ from typing import Any
 
 import yaml
 
+from custom_components.home_agent.knowledge.speaker import Surface, surface
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.own_automations import OwnHome
@@ -70,6 +71,20 @@ async def test_one_sentence_and_one_yes(home: OwnHome) -> None:
     assert home.shows("light.hallway") == "off"
     await async_come_home(home.hass)
     assert home.shows("light.hallway") == "on"
+
+
+async def test_a_chat_shows_yaml_where_a_sentence_leaves_something_out(home: OwnHome) -> None:
+    """A plain rule is one sentence; a long one is shown whole."""
+    written = surface.set(Surface.TELEGRAM)
+    try:
+        plain = await home.say(WHEN_HOME, automate(**COMES_HOME))
+        await home.say("no")
+        many = [*[{"trigger": "time", "at": f"{hour:02}:15:00"} for hour in range(9)]]
+        long = await home.say("Often, the hall light", automate(triggers=many, actions=[HALLWAY]))
+    finally:
+        surface.reset(written)
+    assert "triggers:" not in plain
+    assert "triggers:" in long
 
 
 async def test_it_survives_a_restart(home: OwnHome) -> None:

@@ -11,6 +11,7 @@ from ..safety.confirmation import ActionOutcome, Addressee, ConfirmationRefused,
 from ..safety.frozen import FrozenCall
 from ..texts import literal
 from ..tools.turn_calls import CallRecord
+from ..tools.waiting import tells_all
 from .describe import area_of, async_carry_out, async_error_sentence, async_phrase, async_told, ordered, parts
 from .turn import (
     MASKED,
@@ -141,7 +142,10 @@ async def async_ask(turn: Turn) -> bool:
     question = action.question if turn.calls.speaker.voice else action.full
     acts = [act for record in turn.calls.records if not record.read_only for act in record.told]
     done = await async_told(turn.hass, turn.language, acts)
-    await _async_say_question(turn, " ".join(filter(None, (done, question, hint))), action.details)
+    # The YAML of an automation is in the panel; a chat shows it where one sentence leaves something out.
+    is_whole = all(tells_all(part, written=False) for part in parts(action.frozen))
+    details = "" if is_whole else action.details
+    await _async_say_question(turn, " ".join(filter(None, (done, question, hint))), details)
     return True
 
 

@@ -71,7 +71,7 @@ def freeze(hass: HomeAssistant, draft: CallDraft | None, call: Frozen) -> str:
         raise PermissionDenied("An automation with three back-ticks cannot be shown in a question")
     # A person can judge untrusted text only after hearing or reading all of it.
     speaker = draft.origin.speaker
-    if speaker.tainted and not (_is_visible(call) and _is_told(call, written=not speaker.voice)):
+    if speaker.tainted and not (_is_visible(call) and tells_all(call, written=not speaker.voice)):
         raise PermissionDenied(
             "Text from outside was read, and a question cannot tell all of this. "
             "Use shorter arguments, without codes and invisible characters"
@@ -170,7 +170,7 @@ def _calls_of(item: Frozen) -> tuple[FrozenCall, ...]:
     return item.calls
 
 
-def _is_told(call: Frozen, *, written: bool) -> bool:
+def tells_all(call: Frozen, *, written: bool) -> bool:
     """Return whether a question can tell everything about a call; a written one has room for more."""
     contents = call.contents if isinstance(call, FrozenCall | FrozenTool) else ()
     kinds = {(effect.domain, effect.service) for effect in contents}
@@ -178,14 +178,14 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
         return False
     match call:
         case FrozenIntent():
-            return all(_is_told(inner, written=written) for inner in calls_of_intent(call))
+            return all(tells_all(inner, written=written) for inner in calls_of_intent(call))
         case FrozenPlan() | FrozenAutomation():
             if isinstance(call, FrozenAutomation) and not written:
                 clauses = (*call.triggers, *call.conditions)
                 named = (*map(entities_of_clause, clauses), *(inner.entity_ids for inner in call.calls))
                 if len(clauses) + len(call.steps) > MAX_KINDS or any(len(ids) > MAX_THINGS for ids in named):
                     return False
-            return all(_is_told(inner, written=written) for inner in call.calls)
+            return all(tells_all(inner, written=written) for inner in call.calls)
         case FrozenCall() if is_message(call.domain, call.service):
             line = told_message(call.data, full=written)
         case FrozenCall() | FrozenTool():
