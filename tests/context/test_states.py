@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 import pytest
 
 from custom_components.home_agent.context.kind_lines import describe_state
@@ -119,6 +119,7 @@ async def test_age_is_told_where_it_matters(hass: HomeAssistant, freezer: Frozen
     }
 
 
+@example("climate", "", {"temperature": 1e292})
 @given(
     st.sampled_from(
         ["light", "climate", "media_player", "sensor", "cover", "weather", "calendar", "timer", "update"]

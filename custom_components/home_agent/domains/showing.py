@@ -59,7 +59,7 @@ def number_of(value: object) -> str:
         return ""
     if number != number or number in {float("inf"), float("-inf")}:  # noqa: PLR0124
         return ""
-    text = f"{number:.2f}" if abs(number) >= 1 or number == 0 else f"{number:.3g}"
+    text = f"{number:.2f}" if 1 <= abs(number) < 1e15 or number == 0 else f"{number:.3g}"
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 

@@ -62,7 +62,7 @@ function figures({ today, cost }, { t, href }) {
   const tokens = today.prompt + today.completion + today.external;
   return [
     { name: t("requests"), value: t.number(today.turns), href: href("turns"), icon: "message-text-outline" },
-    { name: t("failed_turns"), value: t.number(today.failed), kind: today.failed ? "bad" : "", href: href("turns"), icon: "alert-circle-outline" },
+    { name: t("failed_turns"), value: t.number(today.failed), kind: today.failed ? "bad" : "", href: href("turns", today.failed ? "problems" : ""), icon: "alert-circle-outline" },
     { name: t("tokens_today"), value: t.number(tokens), href: href("usage"), icon: "chart-bar" },
     cost !== null && { name: t("cost"), value: t.money(cost), href: href("usage"), icon: "cash" },
     { name: t("a_turn"), value: today.turns ? t.ms(today.ms / today.turns) : "–", href: href("usage"), icon: "timer-outline" },

@@ -9,8 +9,12 @@ import { openTurn } from "./turn.js";
 const PROBLEMS = ["refused", "failed"];
 const chosen = { person: "", outcome: "", query: "" }; // stays while turns are looked at
 
-/** Opens the list, or the turn that the address names. */
-export const open = (context) => (context.id ? openTurn(context) : openList(context));
+/** Opens the list, its problems, or the turn that the address names. */
+export function open(context) {
+  if (context.id && context.id !== "problems") return openTurn(context);
+  if (context.id) chosen.outcome = context.id;
+  return openList(context);
+}
 
 async function openList(context) {
   const { t, call } = context;
