@@ -112,8 +112,8 @@ class Home:
         await async_add_list(hass, "Gifts")
         now = dt_util.utcnow()
         event = {"summary": SURGERY, "description": SURGERY, "location": SURGERY}
-        event |= {"start_date_time": dt_util.as_local(now.replace(hour=0)).isoformat()}
-        event |= {"end_date_time": dt_util.as_local(now.replace(hour=23)).isoformat()}
+        event |= {"start_date_time": now.replace(hour=0).isoformat()}
+        event |= {"end_date_time": now.replace(hour=23).isoformat()}
         await hass.services.async_call(
             "calendar", "create_event", {"entity_id": CALENDAR, **event}, blocking=True
         )
