@@ -38,6 +38,12 @@ def quick_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("custom_components.home_agent.agent.llm.HEARTBEAT_SECONDS", 0.001)
 
 
+@pytest.fixture
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each silence be too long."""
+    monkeypatch.setattr("custom_components.home_agent.agent.llm.MOMENT_SECONDS", 0.001)
+
+
 def slow_light(hass: HomeAssistant) -> tuple[asyncio.Event, asyncio.Event]:
     """Let lights hang; return what tells that one does, and what releases it."""
     begun, release = asyncio.Event(), asyncio.Event()
@@ -104,9 +110,9 @@ async def test_a_silent_server_is_no_dead_satellite(
 
 
 async def test_a_hanging_tool_keeps_the_stream_alive(
-    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, agent: Agent
+    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, short_patience: None, agent: Agent
 ) -> None:
-    """Somebody who has heard a word already is asked for patience once, then only signs of life come."""
+    """The person is asked for one moment once in the conversation, then only signs of life come."""
     begun, release = slow_light(hass)
     model_server.script([tool_calls([ON], text="Sure."), text("The light is on.")])
     listener = Listener()
@@ -116,14 +122,36 @@ async def test_a_hanging_tool_keeps_the_stream_alive(
     await listener.until(lambda: moment in listener.text and listener.beats > 3)
     release.set()
     assert speech(await turn) == "The light is on."
-    assert listener.text == f"Sure. {moment} The light is on."
+    assert listener.text.split() == f"Sure. {moment} The light is on.".split()
+
+
+async def test_one_moment(
+    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, short_patience: None, agent: Agent
+) -> None:
+    """It is spoken at once while nothing else can be, and is in no text that is kept."""
+    reply = hang(1, chunks=["Once ", "upon a time."])
+    model_server.script([reply, text("It ended well.")])
+    listener = Listener()
+    turn = start_turn(agent, "Tell me a story", listener, conversation_id="story", **VOICE)
+    await listener.until(lambda: "One moment." in listener.text)
+    assert len(listener.text) > 60, "the voice pipeline begins to speak"
+    reply.release.set()
+    assert speech(await turn) == "Once upon a time."
+    listener, result = await hear(agent, "And then?", conversation_id="story", **VOICE)
+    assert speech(result) == listener.text == "It ended well."
+    assert "One moment" not in str(model_server.chats[-1].messages)
 
 
 @pytest.mark.parametrize("place", [VOICE, {}])
 async def test_patience_is_asked_of_nobody_else(
-    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, agent: Agent, place: dict[str, str]
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    quick_heart: None,
+    short_patience: None,
+    place: dict[str, str],
 ) -> None:
-    """Neither where nothing was said yet, nor of somebody who reads."""
+    """Neither where the option is off, nor of somebody who reads."""
+    agent = await async_agent(hass, model_server, {"one_moment": not place})
     begun, release = slow_light(hass)
     model_server.script([tool_calls([ON]), text("The light is on.")])
     listener = Listener()
