@@ -360,22 +360,6 @@ async def test_one_outside_is_told_less(
     assert "Assistant:" not in second
 
 
-@pytest.mark.usefixtures("names_lead_home")
-async def test_one_outside_is_told_more_by_option(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    other_model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-) -> None:
-    """The name, and an answer that drew on nothing private."""
-    url = outside(other_model_server)
-    notes = await learner(hass, model_server, freezer, url, cloud_send_profile=True)
-    await notes.say("I am a vegetarian cook")
-    told = other_model_server.chats[-1].messages[0]["content"]
-    assert "Anna" in told
-    assert "Assistant: All right." in told
-
-
 @pytest.mark.parametrize("off", [{"external_llm_enabled": False}, {"external_llm_model": ""}])
 async def test_one_that_is_off_is_replaced(
     hass: HomeAssistant,
