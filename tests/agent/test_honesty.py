@@ -100,21 +100,6 @@ async def test_an_answer_is_spoken_as_it_is(
             assert len(model_server.chats) == 1
 
 
-async def test_after_a_call_that_worked_all_words_pass(
-    model_server: ModelServer, agent: Agent, subtests: pytest.Subtests
-) -> None:
-    for answer in [
-        "I've turned on the light.",
-        "The kitchen is lit, and it is 20.5 degrees there.",
-        "Enjoy!",
-    ]:
-        with subtests.test(answer=answer):
-            model_server.clear()
-            model_server.script([tool_calls([ON]), text(answer)])
-            assert (await heard(agent, "Turn on the light and tell me how warm it is"))[0] == answer
-            assert len(model_server.chats) == 2
-
-
 async def test_words_beside_the_call_of_an_order_are_early(model_server: ModelServer, agent: Agent) -> None:
     model_server.script([tool_calls([ON], text="I've turned on the light."), text("It is on.")])
     answer, pieces = await heard(agent, "Turn on the light")
@@ -147,9 +132,3 @@ async def test_what_failed_is_named(hass: HomeAssistant, model_server: ModelServ
     answer, _ = await heard(agent, "Turn on the ceiling light and the bed light")
     assert answer.startswith("Both lights are on now. ")
     assert "bed light" in answer
-
-
-async def test_a_failure_that_was_mended_is_none(model_server: ModelServer, agent: Agent) -> None:
-    model_server.script([tool_calls([SAUNA]), tool_calls([ON]), text("The kitchen light is on.")])
-    answer, _ = await heard(agent, "Turn on the kitchen light and tell me about it")
-    assert answer == "The kitchen light is on."

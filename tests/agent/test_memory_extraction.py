@@ -386,17 +386,3 @@ async def test_one_that_is_off_is_replaced(
     assert issues(hass) == {}
     await notes.agent.set_options(external_llm_enabled=False, memory_extraction_enabled=False)
     assert issues(hass) == {}
-
-
-async def test_one_that_is_down_is_asked_again(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    other_model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-) -> None:
-    notes = await learner(hass, model_server, freezer, other_model_server.url)
-    other_model_server.script([status(401, "no"), NOTES])
-    await notes.say("I am vegetarian")
-    assert notes.contents == []
-    await notes.wait(1000)
-    assert notes.contents == ["Anna is vegetarian"]

@@ -102,18 +102,6 @@ async def test_the_model_speaks_where_something_failed(
     assert len(model_server.chats) == 2
 
 
-async def test_a_query_beside_the_command_is_a_question(
-    hass: HomeAssistant, model_server: ModelServer, anna: Context
-) -> None:
-    """A model that looks something up together with the command has something to tell; before it has not."""
-    agent = await async_agent(hass, model_server, QUICK)
-    query = ("ha_query", {"entity_id": "sensor.kitchen_temperature"})
-
-    assert await async_say(agent, "Turn on the kitchen ceiling", anna, tool_calls([ON, query])) == SPOKEN
-    said = await async_say(agent, "Turn on the kitchen ceiling", anna, tool_calls([query]), tool_calls([ON]))
-    assert said == "Already on: Kitchen Ceiling."
-
-
 async def test_half_of_what_was_said_is_not_confirmed(
     hass: HomeAssistant, model_server: ModelServer, anna: Context
 ) -> None:

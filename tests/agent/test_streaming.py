@@ -277,18 +277,6 @@ class TestModelsThatBeginInsideAThought:
         reply.release.set()
         assert speech(await turn) == "Really, yes."
 
-    async def test_a_thought_before_a_call(self, model_server: ModelServer, agent: Agent) -> None:
-        model_server.script(
-            [
-                text(chunks=self.REPLY),
-                tool_calls([ON], text="I should switch it on.</think>"),
-                text(chunks=["It worked.", "</think>", "Done, the light is on."]),
-            ]
-        )
-        await hear(agent, "Is the light on?", **VOICE)
-        listener, result = await hear(agent, "Kitchen ceiling on", **VOICE)
-        assert speech(result) == listener.text == "Done, the light is on."
-
 
 async def test_a_service_is_called_once_although_the_stream_breaks(
     hass: HomeAssistant, model_server: ModelServer, agent: Agent

@@ -17,14 +17,12 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
-from tests.helpers.agent import Agent, async_agent, call_action, speech
+from tests.helpers.agent import Agent, async_agent, call_action
 from tests.helpers.timers import call
 from tests.helpers.turns import tool_results
 from tests.helpers.undo import BED, LIGHT, UNDO, act, control, undo, undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-
-LIST = ("activity", {"action": "list"})
 
 
 async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
@@ -48,16 +46,6 @@ async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
     assert hass.states.get(LIGHT).attributes["brightness"] == 51
     await undo(agent, first.conversation_id)
     assert hass.states.get(LIGHT).attributes["brightness"] == 200
-
-
-async def test_a_whole_turn_comes_back(hass: HomeAssistant, agent: Agent) -> None:
-    """All calls of a turn are put back together, to what was before the first of them."""
-    first = await act(
-        agent, control("turn_on", [LIGHT, BED]), control("turn_on", brightness_pct=40), sentence="Lights"
-    )
-    result = await undo(agent, first.conversation_id)
-    assert set(result["result"]["restored"]) == {LIGHT, BED}
-    assert hass.states.get(LIGHT).state == hass.states.get(BED).state == "off"
 
 
 async def test_twice_goes_further_back(agent: Agent) -> None:
@@ -185,17 +173,6 @@ async def test_old_deeds_stay(hass: HomeAssistant, agent: Agent, freezer: Frozen
     freezer.tick(timedelta(days=2))
     assert (await undo_service(hass))["restored"] == {}
     assert hass.states.get(LIGHT).state == "on"
-
-
-async def test_what_did_you_do(agent: Agent, model_server: ModelServer) -> None:
-    """The answer names calls and states; asking for it is no action."""
-    first = await act(agent, control("turn_on"))
-    model_server.script([tool_calls([LIST]), text("I turned on the kitchen light.")])
-    result = await agent.say("What did you do?", conversation_id=first.conversation_id)
-    assert speech(result) == "I turned on the kitchen light."
-    (told,) = tool_results(model_server.chats[-1])[-1]["result"]["newest_first"]
-    assert told["did"] == "light.turn_on"
-    assert told["to"][LIGHT]["state"] == "off -> on"
 
 
 async def test_the_service(hass: HomeAssistant, agent: Agent) -> None:
@@ -358,17 +335,6 @@ async def test_what_the_request_has_done_itself(hass: HomeAssistant, agent: Agen
     await act(agent, control("turn_on"), **HERE)
     await act(agent, control("turn_on", BED), UNDO, **HERE)
     assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "on")
-
-
-async def test_two_undos_in_one_request(hass: HomeAssistant, agent: Agent) -> None:
-    """The second one goes on to the request before, and each result names what it restored."""
-    await act(agent, control("turn_on"), **HERE)
-    await act(agent, control("turn_on", BED), **HERE)
-    agent.server.script([tool_calls([UNDO]), tool_calls([UNDO]), text("Both are off.")])
-    await agent.say("Undo the last two things", **HERE)
-    first, second = tool_results(agent.server.chats[-1])[-2:]
-    assert (set(first["result"]["restored"]), set(second["result"]["restored"])) == ({BED}, {LIGHT})
-    assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "off")
 
 
 def test_the_table(subtests: pytest.Subtests) -> None:

@@ -7,7 +7,7 @@ import pytest
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, speech
+from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.turns import control_result, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -103,11 +103,3 @@ async def test_what_can_be_chosen(agent: Agent) -> None:
     await agent.say("Which programs does the washing machine have?")
     result = tool_results(agent.server.chats[-1])[-1]["result"]
     assert result["attributes"] == {"input_select.wash": {"options": WASHES}}
-
-
-async def test_the_next_choice_is_not_the_next_song(agent: Agent) -> None:
-    await agent.set_options(quick_confirmations=True)
-    agent.server.clear()
-    call = ("ha_control", {"action": "next", "entity_id": "input_select.boiler"})
-    agent.server.script([tool_calls([call])])
-    assert "Boiler Mode" in speech(await agent.say("Set the boiler to the next mode"))

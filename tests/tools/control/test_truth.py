@@ -226,12 +226,3 @@ async def test_a_call_as_offered_needs_no_repair(
             turn = agent.entry.runtime_data.turn_log.short()[0]
             (call,) = agent.entry.runtime_data.turn_log.whole(turn["id"])["calls"]
             assert call["fit"] == "first_try"
-
-
-async def test_a_device_class_is_a_domain(hass: HomeAssistant, agent: Agent) -> None:
-    """There is one slot for kinds."""
-    opening = ("ha_control", {"action": "open", "domain": "curtain"})
-    agent.server.script([tool_calls([opening]), text("Okay.")])
-    await agent.say("Open all curtains")
-    assert hass.states.get("cover.bedroom_curtains").state in ("opening", "open")
-    assert hass.states.get("cover.garage_door").state == "closed"

@@ -152,20 +152,6 @@ async def test_a_conversation_is_not_interrupted(house: TalkingHouse, freezer: F
     assert house.said["Kitchen"] == [DINNER]
 
 
-async def test_more_rooms_than_a_question_names_devices(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
-    """One message is one thing to decide, however many rooms hear it."""
-    freezer.move_to(NIGHT)
-    rooms = tuple(f"Room {number}" for number in range(6))
-    house = await async_talking_house(hass, model_server, rooms)
-    house.agent.server.script([tool_calls([("notify_person", {"person": "all", "message": DINNER})])])
-    asked = await house.agent.say("Tell everybody that dinner is ready", context=house.anna)
-    assert speech(asked) == f"Should I announce this ({', '.join(rooms)}): {DINNER}"
-    await house.agent.say("Yes", conversation_id=asked.conversation_id, context=house.anna)
-    assert sorted(house.said) == list(rooms)
-
-
 async def test_what_was_looked_up_is_not_said_aloud(house: TalkingHouse) -> None:
     """After a look at what is known of people, new words wait for a yes, in whatever language they are."""
     memory = {"content": "Tom is allergic to hazelnuts", "person": "person.anna"}

@@ -182,26 +182,6 @@ async def test_items_are_moved(hass: HomeAssistant, agent: Agent) -> None:
     assert "to which list" in nowhere["error"]
 
 
-async def test_the_list_that_has_it(hass: HomeAssistant, agent: Agent) -> None:
-    """An item that stands on one list only needs no list; without one all lists are read."""
-    shopping = await async_add_list(hass, "Shopping list")
-    chores = await async_add_list(hass, "Chores")
-    await call(agent, "todo_list", action="add", items=["milk", "paper"], list="shopping")
-    await call(agent, "todo_list", action="add", items=["paper", "vacuum"], list="chores")
-    done = await call(agent, "todo_list", action="complete", items=["vacuum"])
-    assert done["result"] == {"list": "Chores", "completed": ["vacuum"]}
-    unclear = await call(agent, "todo_list", action="remove", items=["paper"])
-    assert shopping in unclear["error"]
-    assert chores in unclear["error"]
-    read = await call(agent, "todo_list", "What is on my lists?", action="read")
-    assert read["result"] == {
-        "lists": [
-            {"list": "Chores", "items": ["paper"]},
-            {"list": "Shopping list", "items": ["milk", "paper"]},
-        ]
-    }
-
-
 async def test_undo_of_a_list(hass: HomeAssistant, agent: Agent) -> None:
     """What was added is taken off, what was completed is open again; the rest of the list stays."""
     shopping = await async_add_list(hass, "Shopping list")
@@ -345,16 +325,6 @@ async def test_weather(stations: Agent) -> None:
     far = await call(stations, "weather", name="South", day="2026-12-24")
     assert "does not reach it; it is about 2026-06-03 to 2026-06-09" in far["error"]
     assert "say which one" in (await call(stations, "weather"))["error"], "there are two stations"
-
-
-async def test_weather_at_an_hour(stations: Agent) -> None:
-    """A time brings the hours around it, without a type."""
-    for day in ("today 16:00", "16:00", "2026-06-03 16:00"):
-        told = (await call(stations, "weather", name="North", day=day))["result"]
-        assert told["type"] == "hourly"
-        shown = [entry["at"] for entry in told["forecast"]]
-        assert 1 <= len(shown) <= 3
-        assert {at[:-5] for at in shown} == {"Wed 2026-06-03 "}
 
 
 async def test_text_in_a_list_is_read_as_text(hass: HomeAssistant, agent: Agent) -> None:

@@ -274,35 +274,6 @@ async def test_yesterday_ends_at_midnight_also_when_clocks_change(rooms: PastHou
     assert history["time"] == {"off": "22 h, 1 time", "on": "1 h, 1 time"}
 
 
-async def test_openings_are_counted_and_the_lock_leads_to_the_sensor_of_its_door(rooms: PastHouse) -> None:
-    for entity_id in ("lock.front_door", "binary_sensor.front_door_contact", "binary_sensor.back_door"):
-        is_lock = entity_id.startswith("lock")
-        rooms.add(entity_id, "locked" if is_lock else "off", {"device_class": "door"}, area="Hall")
-    await async_wait_recording_done(rooms.hass)
-    for minute in range(5):
-        for offset, state in ((0, "on"), (20, "off")):
-            rooms.freezer.move_to(NOON + timedelta(minutes=10 * minute, seconds=offset))
-            rooms.hass.states.async_set(
-                "binary_sensor.front_door_contact",
-                state,
-                {"device_class": "door", "friendly_name": "Front Door"},
-            )
-            await rooms.hass.async_block_till_done()
-    rooms.hass.states.async_set("lock.front_door", "unlocking")
-    rooms.hass.states.async_set("lock.front_door", "unlocked")
-    await async_wait_recording_done(rooms.hass)
-    rooms.freezer.move_to(NOON + timedelta(hours=1))
-    answer = await rooms.ask(
-        "How often was the front door opened?",
-        entity_id="lock.front_door",
-        history={"duration": "today", "aggregate": "count"},
-    )
-    (entity_id, sensor), (_lock_id, lock) = answer["history"].items()
-    assert entity_id == "binary_sensor.front_door_contact"
-    assert (sensor["count"], sensor["counted"]) == (5, "became open")
-    assert (lock["count"], lock["counted"]) == (1, "became unlocked")
-
-
 async def test_a_cover_on_its_way_is_opened_once(rooms: PastHouse, subtests: pytest.Subtests) -> None:
     for device_class in ["garage", "shutter"]:
         with subtests.test(device_class=device_class):
