@@ -1,7 +1,7 @@
 """Who or what brought changes about: from the states of now, the recorder and the ledger, as facts."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -371,9 +371,19 @@ class Viewer:
         ran: Mapping[str, Any] = next((event.data for event in events if event.event_type == TRIGGERED), {})
         automation = str(ran.get(ATTR_ENTITY_ID) or "")
         scripts = [str(event.data.get(ATTR_ENTITY_ID)) for event in events if event.event_type == STARTED]
-        using = self._using(changed) if scripts else set()
-        if named := [script for script in scripts if script in using or not automation]:
-            facts["script"] = self.name(named[-1])
+        if scripts:
+            from homeassistant.components import script  # noqa: PLC0415
+
+            # A script beside an automation is told if it names what changed, or its area or device.
+            hass, registry, ids = self.run.hass, er.async_get(self.run.hass), set[str | None](changed)
+            for entity_id in changed:
+                record, entry = self.run.house.entities.get(entity_id), registry.async_get(entity_id)
+                ids |= {record.area_id if record else None, entry.device_id if entry else None}
+            for key in reversed(scripts):
+                used = (script.entities_in_script, script.areas_in_script, script.devices_in_script)
+                if not automation or any(not ids.isdisjoint(get(hass, key)) for get in used):
+                    facts["script"] = self.name(key)
+                    break
         if automation:
             facts["automation"] = self.name(automation)
         source = str(ran.get("source") or "")
@@ -381,20 +391,6 @@ class Viewer:
         if trigger := self.trigger(source, states):
             facts["trigger"] = trigger
         return facts | self._who(context, happened, above, actions.get(context.id) or actions.get(parent))
-
-    def _using(self, entity_ids: Collection[str]) -> set[str]:
-        """Return the scripts that name one of the entities, or the area or device of one."""
-        from homeassistant.components import script  # noqa: PLC0415
-
-        using: set[str] = set()
-        registry = er.async_get(self.run.hass)
-        for entity_id in entity_ids:
-            using.update(script.scripts_with_entity(self.run.hass, entity_id))
-            if (record := self.run.house.entities.get(entity_id)) and record.area_id:
-                using.update(script.scripts_with_area(self.run.hass, record.area_id))
-            if (entry := registry.async_get(entity_id)) and entry.device_id:
-                using.update(script.scripts_with_device(self.run.hass, entry.device_id))
-        return using
 
     def trigger(self, source: str, states: Sequence[State]) -> str | None:
         """Return what set an automation off, from Home Assistant's description and from its context."""

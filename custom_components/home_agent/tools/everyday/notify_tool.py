@@ -157,8 +157,28 @@ class Audience:
             self.ways.append(Way(name=called, person=speaker))
             return
         place = find_place(self._run.house, named, "area")
-        if (place is None or place.repaired) and _means_everybody(named):
-            self._add_everybody(to_phone=to_phone)
+        # A word for all people or the whole home, and no other one that tells.
+        everybody = {
+            word for table in EVERYBODY for entry in all_words(table) for word in fold(entry).split()
+        }
+        spoken = fold(without_article(named)).split()
+        rest = [word for word in spoken if word not in everybody]
+        is_for_all = len(rest) < len(spoken) and all(word in stop_words() or len(word) == 1 for word in rest)
+        if (place is None or place.repaired) and is_for_all:
+            devices = [] if to_phone else self._one_way_per_room(self._all)
+            self._announce(one for one in devices if one.entity_id not in self._here)
+            for called, person in self._persons.items():  # who is at home hears it
+                state = self._run.hass.states.get(person)
+                is_near = bool(devices) and state is not None and state.state == STATE_HOME
+                if person in self._reachable and (self._later is not None or not is_near):
+                    is_secret = not self._knows and not self._run.reader.sees(person)
+                    self.ways.append(
+                        Way(name="" if is_secret else called, person=person, is_secret=is_secret)
+                    )
+            if devices and not self.ways:
+                raise ValidationError(
+                    "person: only the device that the person speaks to could announce it; say so"
+                )
             return
         devices = [one for one in self._all if one.entity_id == named or (name and name in squash(one.name))]
         if len(devices) == 1:
@@ -222,21 +242,6 @@ class Audience:
         chosen = self._one_way_per_room(online or shared)
         return [one for one in chosen if one.entity_id not in self._here]
 
-    def _add_everybody(self, *, to_phone: bool) -> None:
-        """Add every room, and the phones of those who are not known to be at home."""
-        devices = [] if to_phone else self._one_way_per_room(self._all)
-        self._announce(one for one in devices if one.entity_id not in self._here)
-        for name, person in self._persons.items():
-            state = self._run.hass.states.get(person)
-            is_near = bool(devices) and state is not None and state.state == STATE_HOME
-            if person in self._reachable and (self._later is not None or not is_near):
-                is_secret = not self._knows and not self._run.reader.sees(person)
-                self.ways.append(Way(name="" if is_secret else name, person=person, is_secret=is_secret))
-        if devices and not self.ways:
-            raise ValidationError(
-                "person: only the device that the person speaks to could announce it; say so"
-            )
-
     def _one_way_per_room(self, devices: Iterable[Speaking]) -> list[Speaking]:
         """Return the satellites of each room, else the speakers; offline ones if there is nothing else."""
         rooms: dict[str, list[Speaking]] = {}
@@ -260,14 +265,6 @@ class Audience:
         return ValidationError(
             f"person: {named[:40]!r} is not clear. Those who can be reached: {known}"[:MAX_ERROR]
         )
-
-
-def _means_everybody(said: str) -> bool:
-    """Return whether a text has a word for all people or the whole home, and no other one that tells."""
-    everybody = {word for name in EVERYBODY for entry in all_words(name) for word in fold(entry).split()}
-    spoken = fold(without_article(said)).split()
-    rest = [word for word in spoken if word not in everybody]
-    return len(rest) < len(spoken) and all(word in stop_words() or len(word) == 1 for word in rest)
 
 
 @cache

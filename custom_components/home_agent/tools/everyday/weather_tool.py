@@ -1,6 +1,6 @@
 """weather: the forecast, limited to what was asked for."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final, override
 
@@ -92,7 +92,12 @@ class WeatherTool(HomeAgentTool):
         chosen = choose_one(run, able, args.get("name"), "name")
         state = run.hass.states.get(chosen.entity_id)
         assert state is not None
-        said, part = _split_part(args.get("day") or "", run.speaker.language)
+        said, part = (args.get("day") or "").strip(), None
+        for form in forms(said, run.speaker.language, past=True):  # "this evening", "morgen früh"
+            if parts := [word for word in form.split() if word in PARTS or word in LATE_PARTS]:
+                rest = [word for word in form.split() if word not in {*parts, *BESIDE_PART}]
+                said, part = " ".join(rest) or "today", LATE_PARTS.get(parts[0], parts[0])
+                break
         moment = read_moment(said, run.speaker.language, "day") if said else None
         day = moment.date() if isinstance(moment, datetime) else moment
         is_hour = isinstance(moment, datetime) or part is not None
@@ -103,7 +108,9 @@ class WeatherTool(HomeAgentTool):
             domain=DOMAIN, service="get_forecasts", entity_ids=(chosen.entity_id,), data={"type": kind}
         )
         answer = await run.read(call)
-        entries = _timed((answer.get(chosen.entity_id) or {}).get("forecast") or ())
+        rows = (answer.get(chosen.entity_id) or {}).get("forecast") or ()
+        timed = ((dt_util.parse_datetime(str(row.get("datetime") or "")), row) for row in rows)
+        entries = [(dt_util.as_local(at), row) for at, row in timed if at is not None]
         now = dt_util.now()
         begin = now - timedelta(hours=1) if kind == "hourly" else dt_util.start_of_local_day(now)
         if day is not None:
@@ -122,7 +129,16 @@ class WeatherTool(HomeAgentTool):
             listed = _by_part(shown if day else most, part)
         else:
             keys = [key for key in UNITS if len(most) == 1 or key in BRIEF]
-            listed = [_as_entry(at, entry, kind, keys) for at, entry in most]
+            listed = []
+            for at, entry in most:
+                shown_at = at.strftime("%a %Y-%m-%d" if kind == "daily" else "%a %Y-%m-%d %H:%M")
+                told: dict[str, JsonValueType] = {"at": shown_at}
+                if kind == "twice_daily" and "is_daytime" in entry:
+                    told["part"] = "day" if entry["is_daytime"] else "night"
+                if (condition := entry.get("condition")) in CONDITIONS:
+                    told["condition"] = str(condition)
+                told |= {key: value for key in keys if (value := _number(entry.get(key))) is not None}
+                listed.append(told)
         units: dict[str, JsonValueType] = {}
         for key, attribute in UNITS.items():
             unit = state.attributes.get(attribute) if attribute else "%" if key in PERCENT else None
@@ -134,22 +150,6 @@ class WeatherTool(HomeAgentTool):
             "units": units,
             "forecast": list[JsonValueType](listed),
         }
-
-
-def _timed(entries: Iterable[Mapping[str, Any]]) -> list[Timed]:
-    timed = ((dt_util.parse_datetime(str(entry.get("datetime") or "")), entry) for entry in entries)
-    return [(dt_util.as_local(moment), entry) for moment, entry in timed if moment is not None]
-
-
-def _split_part(text: str, language: str) -> tuple[str, str | None]:
-    """Return a day without the part of it that is named ("this evening", "morgen früh"), and the part."""
-    for form in forms(text, language, past=True):
-        said = form.split()
-        parts = [word for word in said if word in PARTS or word in LATE_PARTS]
-        if parts:
-            rest = [word for word in said if word not in {*parts, *BESIDE_PART}]
-            return " ".join(rest) or "today", LATE_PARTS.get(parts[0], parts[0])
-    return text.strip(), None
 
 
 def _by_part(entries: Iterable[Timed], wanted: str | None) -> list[dict[str, JsonValueType]]:
@@ -177,19 +177,6 @@ def _by_part(entries: Iterable[Timed], wanted: str | None) -> list[dict[str, Jso
                 result["templow"] = min(values)
         results.append(result)
     return results
-
-
-def _as_entry(
-    moment: datetime, entry: Mapping[str, Any], kind: str, keys: Sequence[str]
-) -> dict[str, JsonValueType]:
-    """Return one entry: time, condition and numbers."""
-    form = "%a %Y-%m-%d" if kind == "daily" else "%a %Y-%m-%d %H:%M"
-    result: dict[str, JsonValueType] = {"at": moment.strftime(form)}
-    if kind == "twice_daily" and "is_daytime" in entry:
-        result["part"] = "day" if entry["is_daytime"] else "night"
-    if (condition := entry.get("condition")) in CONDITIONS:
-        result["condition"] = str(condition)
-    return result | {key: value for key in keys if (value := _number(entry.get(key))) is not None}
 
 
 def _number(value: object) -> float | None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
@@ -428,16 +428,12 @@ def name_languages(house: HouseSnapshot, sentence: str, spoken: str) -> tuple[st
 
     def of_rooms(house: HouseSnapshot) -> str:
         rooms = [*house.areas.values()][:MAX_ROOMS]
-        counts = Counter(language for room in rooms for language in _languages_of_room(room.name))
+        known = [(language, vocabulary(language).places) for language in languages()]
+        counts = Counter(language for room in rooms for language, places in known if places.find(room.name))
         return max(counts, key=lambda language: (counts[language], language == DEFAULT), default=DEFAULT)
 
     own, said = known_language(spoken).partition("-")[0], language_of(sentence, spoken) or DEFAULT
     return tuple(dict.fromkeys((own, DEFAULT, said, house.derived(LANGUAGE, of_rooms))))
-
-
-@lru_cache(maxsize=256)
-def _languages_of_room(name: str) -> Sequence[str]:
-    return [language for language in languages() if vocabulary(language).places.find(name)]
 
 
 @dataclass(slots=True)
@@ -509,7 +505,16 @@ class _Search:
         if self.target.is_empty and not self.many:
             found = self._in_sentence()
         elif self.target.entity_id:
-            found = self._by_ids()
+            hits: dict[str, EntityRecord] = {}
+            problems = []
+            for text in self.target.entity_id:
+                try:
+                    hits |= {record.entity_id: record for record in self._by_id(text)}
+                except ValidationError as err:
+                    problems.append(err)
+            if problems and not (self.many and hits):  # a question with several may have unknown ones
+                raise problems[0]
+            found = [*hits.values()]
         elif self.name:
             found = self._by_name(self.name)
         else:
@@ -668,19 +673,6 @@ class _Search:
         self.repaired = True
         return found
 
-    def _by_ids(self) -> list[EntityRecord]:
-        """Return the entities of ids; a question with several may have unknown ones among them."""
-        found: dict[str, EntityRecord] = {}
-        problems = []
-        for text in self.target.entity_id:
-            try:
-                found |= {record.entity_id: record for record in self._by_id(text)}
-            except ValidationError as err:
-                problems.append(err)
-        if problems and not (self.many and found):
-            raise problems[0]
-        return list(found.values())
-
     def _by_id(self, text: str) -> list[EntityRecord]:
         entity_id = text.strip().casefold()
         if "*" in entity_id:
@@ -826,7 +818,8 @@ class _Search:
         parts = [part.strip() for part in name.translate(_SEPARATORS).split("\n") if part.strip()]
         if not MIN_PARTS <= len(parts) <= MAX_PARTS:
             return []
-        places = {part: place for part in parts if (place := self._exact_place(part)) is not None}
+        known = ((part, find_place(self.house, part, "area")) for part in parts)
+        places = {part: place for part, place in known if place is not None and not place.repaired}
         if len(places) == len(parts):
             places = {}
         found: dict[str, EntityRecord] = {}
@@ -840,10 +833,6 @@ class _Search:
         if any(not place.holds(record) for place in places.values() for record in found.values()):
             raise choose(self.house, found.values(), f"{name[:60]!r} names a place where this is not")
         return list(found.values())
-
-    def _exact_place(self, text: str) -> NamedPlace | None:
-        place = find_place(self.house, text, "area")
-        return None if place is None or place.repaired else place
 
     def _by_label(self, name: str) -> list[EntityRecord]:
         """Return the entities of a label in place of a name: "Party", "party lights", "label Party"."""
