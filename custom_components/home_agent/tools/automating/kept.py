@@ -692,19 +692,12 @@ class _Loader(_Base):  # type: ignore[misc]
 _Loader.add_constructor(None, _Loader.construct_undefined)
 
 
-def _parse(text: str) -> Any:
-    """Return the parsed text. Raises AutomationRefusedError for invalid YAML."""
-    try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as err:
-        raise AutomationRefusedError("automations_unreadable") from err
-
-
 def automations_in(text: str) -> list[Any]:
     """Return the automations of a text. Raises AutomationRefusedError for anything but a list."""
-    items = _parse(text)
-    if items is None:
-        return []
-    if not isinstance(items, list):
+    try:
+        items = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as err:
+        raise AutomationRefusedError("automations_unreadable") from err
+    if not isinstance(items, list | None):
         raise AutomationRefusedError("automations_unreadable")
-    return items
+    return items or []

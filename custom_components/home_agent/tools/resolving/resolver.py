@@ -466,39 +466,34 @@ class _Search:
         kinds = self.kinds.domains or {domain_words()[word] for word in name_words if word in domain_words()}
         goes_dark = {*kinds} == {"light"} and says_goodbye(spoken)
         self.all = self.many or goes_dark or asks_for_all(spoken, self.speaker.language)
-        for slot, text in (("label", target.label), ("area", target.area), ("floor", target.floor)):
-            if text:
-                self._read_place(slot, text)
+        elsewhere = target.entity_id or target.name or target.area
+        for slot in ("label", "area", "floor"):  # each in the slot of another one too
+            if not (text := getattr(target, slot)):
+                continue
+            label = _label(self.house, text, exact=slot != "label")
+            place = find_place(self.house, text, "area" if slot == "label" else slot)
+            if place is None or place.repaired:
+                place = label if slot == "label" else label or place
+            elif label is not None and slot == "label" and not label.repaired:
+                place = label
+            if place is not None:
+                self.repaired |= place.repaired
+                self.places.append(place)
+            elif slot == "label":
+                raise _unknown(slot, text, list(labels_in(self.house)))
+            elif means_home(text):
+                continue
+            elif slot == "floor" and not self.house.floors and elsewhere:
+                self.repaired = True
+            else:
+                is_name = squash(without_article(text)) in self.names.exact
+                if not is_name or (target.name and squash(target.name) not in squash(text)):
+                    raise unknown_place(self.house, text, slot)
+                self.name, self.repaired = text, True
 
     @property
     def _languages(self) -> tuple[str, ...]:
         return name_languages(self.house, self.sentence, self.speaker.language)
-
-    def _read_place(self, slot: str, text: str) -> None:
-        """Take a room, a floor or a label, each in the slot of another one too. Raises ValidationError."""
-        label = _label(self.house, text, exact=slot != "label")
-        place = find_place(self.house, text, "area" if slot == "label" else slot)
-        if place is None or place.repaired:
-            place = label if slot == "label" else label or place
-        elif label is not None and slot == "label" and not label.repaired:
-            place = label
-        if place is not None:
-            self.repaired |= place.repaired
-            self.places.append(place)
-            return
-        if slot == "label":
-            raise _unknown(slot, text, list(labels_in(self.house)))
-        if means_home(text):
-            return
-        target = self.target
-        elsewhere = target.entity_id or target.name or target.area
-        if slot == "floor" and not self.house.floors and elsewhere:
-            self.repaired = True
-            return
-        is_name = squash(without_article(text)) in self.names.exact
-        if not is_name or (target.name and squash(target.name) not in squash(text)):
-            raise unknown_place(self.house, text, slot)
-        self.name, self.repaired = text, True
 
     def run(self) -> list[EntityRecord]:
         """Return the entities that are meant, unless a protected one was guessed. Raises ValidationError."""
