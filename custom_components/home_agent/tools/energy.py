@@ -503,12 +503,10 @@ class EnergyTool(HomeAgentTool):
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
-        """Have the preferences loaded."""
         await async_load(hass)
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether the Energy dashboard counts anything."""
         wanted = preferences(hass)
         return bool(wanted.sources or wanted.devices)
 

@@ -163,7 +163,6 @@ class OtherTool(llm.Tool):
     async def async_call(
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> llm.ToolResult | JsonObjectType:
-        """Call the tool by its own name."""
         call = llm.ToolInput(self.tool.name, tool_input.tool_args, id=tool_input.id)
         return await self.tool.async_call(hass, call, llm_context)
 

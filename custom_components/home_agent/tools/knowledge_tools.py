@@ -82,7 +82,6 @@ class RetrieveKnowledgeTool(HomeAgentTool):
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
-        """Build the index of words."""
         await self._search.async_prepare()
 
     @override

@@ -372,7 +372,6 @@ class MemoryTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether nothing is remembered or forgotten."""
         return args.get("action") == RECALL
 
     @override
@@ -391,7 +390,6 @@ class MemoryTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return that something is remembered or forgotten."""
         if not isinstance(result, Mapping) or not result.keys().isdisjoint(("note", "also_remembered")):
             return ()
         key = {REMEMBER: "remembered", FORGET: "forgotten"}.get(args["action"])

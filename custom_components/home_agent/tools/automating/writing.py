@@ -932,7 +932,6 @@ class AutomationTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether automations are only listed."""
         return args.get("action") == "list"
 
     @override

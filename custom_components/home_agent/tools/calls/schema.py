@@ -41,7 +41,6 @@ class JsonSchema(probatio.Schema):
 
     @override
     def __call__(self, data: Any, **options: Any) -> Any:
-        """Return the arguments with defaults filled in."""
         return self._checks(data, **options)
 
 

@@ -173,7 +173,6 @@ class RestTool(ServerTool):
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> RestHandler:
-        """Return the request."""
         response = config["response"]
         bodies = [key for key in ("json", "form", "body") if key in config]
         if {"path", "template"} <= response.keys():

@@ -70,7 +70,6 @@ class ServiceTool(CustomTool):
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> ServiceHandler:
-        """Return the action, its targets and data."""
         target, data = (templates.value(config[key], key) for key in ("target", "data"))
         target |= {key: data.pop(key) for key in TARGETS if key in data}
         domain, service = config["action"].split(".")
@@ -151,7 +150,6 @@ class TemplateTool(CustomTool):
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> Text:
-        """Return the template."""
         return templates.text(config["value_template"], "value_template")
 
     @override

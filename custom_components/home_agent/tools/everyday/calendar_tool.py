@@ -59,7 +59,6 @@ class CalendarTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether no event is created."""
         return not str(args.get("title") or "").strip()
 
     @override

@@ -187,7 +187,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether there is a player that can look for something."""
         if not any(entity_id in house.entities for entity_id in self._able):
             needed = [feature_bits(DOMAIN, features) for features in (FINDING, PLAY)]
             self._able = {
@@ -202,7 +201,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether nothing is played."""
         return args.get("action") == "search"
 
     @override
@@ -222,7 +220,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return what is playing now."""
         if not isinstance(result, Mapping) or result.get("state") != STATE_PLAYING or "queued" in result:
             return ()
         if not isinstance(started := result.get("started"), Mapping):

@@ -386,7 +386,6 @@ class NotifyTool(HomeAgentTool):
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether anybody can be reached."""
         return bool(self._people) or self._messages.can_speak()
 
     @override

@@ -65,7 +65,6 @@ class TimerTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether timers are only listed."""
         return args.get("action") == "list"
 
     @override

@@ -80,7 +80,6 @@ class TodoTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether the list is only read."""
         return args.get("action") == "read"
 
     @override
@@ -95,7 +94,6 @@ class TodoTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return which items were added, completed or removed."""
         if not isinstance(result, Mapping):
             return ()
         items = result.get(PAST.get(args["action"], "added"))

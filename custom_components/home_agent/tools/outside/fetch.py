@@ -97,7 +97,6 @@ class PublicResolver(AbstractResolver):
 
     @override
     async def close(self) -> None:
-        """Release what was used."""
         await self._inner.close()
 
 

@@ -211,7 +211,6 @@ class ResultPage(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a title or a text."""
         self._tags += 1
         if self._tags > MAX_TAGS or len(self._stack) > MAX_DEPTH:
             return
@@ -238,7 +237,6 @@ class ResultPage(HTMLParser):
 
     @override
     def handle_data(self, data: str) -> None:
-        """Keep text that belongs to a result."""
         if self._into and HIDDEN.isdisjoint(self._stack):
             text = self.results[-1][self._into] + data
             self.results[-1][self._into] = text[:MAX_TEXT]
