@@ -39,7 +39,7 @@ from ...texts import fold, is_unspaced, one_line, words
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import MAX_ALIKE, NO_CODES, Timing, read_timing
-from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of, rooms_of
+from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, rooms_of
 from ..people import People, is_called, is_spoken
 from ..resolving.resolver import find_place, listed, plain
 from ..waiting import freeze
@@ -403,15 +403,14 @@ class NotifyTool(HomeAgentTool):
         if timing is not None and timing.schedule is not None:
             return await self._async_plan(message, timing.schedule, run)
         audience = await self._async_audience(message, run)
-        foreign = self._in_other_languages(audience.devices, text, run)
-        ways = [way for way in audience.ways if way.device not in foreign and not way.is_spare]
-        if any(way.device for way in ways):
+        ways = [way for way in audience.ways if not way.is_spare]
+        if audience.devices:
             message = await self._async_checked(message, run, is_announced=True)
         await asyncio.gather(*(self._async_deliver(way, message, run) for way in ways))
         for way in ways:
             if way.waits is not None:
                 raise way.waits
-        return _result(ways, [*foreign.values(), *audience.unreached], text, misfit=bool(foreign))
+        return _result(ways, audience.unreached, text)
 
     async def async_run_planned(self, command: PlannedItem, run: ToolRun) -> JsonValueType:
         """Deliver a message that was planned, to where people are now.
@@ -458,9 +457,6 @@ class NotifyTool(HomeAgentTool):
         if (planned := self._planned) is None:
             raise ValidationError("when is not available here")
         audience = await self._async_audience(message, run, later=schedule.due)
-        rooms = [way.device for way in audience.ways if way.device is not None and not way.person]
-        if foreign := self._in_other_languages(rooms, message.text, run):
-            raise ValidationError("; ".join(foreign.values()))
         # Where there are no devices now, there may be some by then.
         message = await self._async_checked(message, run, is_announced=bool(audience.devices))
         calls = self._calls(audience, message, run)
@@ -592,35 +588,11 @@ class NotifyTool(HomeAgentTool):
             failed = failed or [_no_phone(way.name)]
         way.problem = "; ".join(failed)
 
-    def _in_other_languages(
-        self, devices: Sequence[Speaking], message: str, run: ToolRun
-    ) -> dict[Speaking, str]:
-        """Return the devices that speak another language than the message, and what to do about each.
 
-        The model is asked once for a message in the language of a device; its second call counts as written.
-        """
-        if any(record.tool_name == self.name for record in run.calls.records):
-            return {}
-        own = _base(run.speaker.language)
-        written = _base(language_of_text(message, run.speaker.language) or own)
-        advice: dict[Speaking, str] = {}
-        for device in devices:
-            language = language_of(run.hass, device) or ""
-            if language and _base(language) not in (own, written):
-                where = name_of(device, run.hass)
-                advice[device] = (
-                    f"the voice in {where} speaks {language}: call again for it, in that language"
-                )
-        return advice
-
-
-def _result(
-    ways: Sequence[Way], problems: Iterable[str], text: str, *, misfit: bool = False
-) -> dict[str, JsonValueType]:
+def _result(ways: Sequence[Way], problems: Iterable[str], text: str) -> dict[str, JsonValueType]:
     """Return who got the message and how. Raises an error for what went wrong.
 
     Of a person of whom the speaker may not learn anything it says only that the message was passed on.
-    `misfit` asks for another call where nobody was reached.
     """
     done = [way for way in ways if way.is_done]
     told = {way.name for way in done if way.is_secret and way.name}
@@ -628,7 +600,7 @@ def _result(
     texts = [*problems, *(way.problem for way in ways if way.problem and not way.is_secret)]
     problem = "; ".join(dict.fromkeys([*texts, *(f"{plain(name)} is not reached" for name in sorted(lost))]))
     if not done:
-        raise (ValidationError if misfit else ToolExecutionError)(problem or "nobody was reached")
+        raise ToolExecutionError(problem or "nobody was reached")
     shown = [way for way in done if not way.is_secret]
     rows = {
         "announced_in": dict.fromkeys(way.where for way in shown if way.device is not None),
@@ -639,11 +611,6 @@ def _result(
     if problem:
         raise PartlyFailed(problem, result)
     return {**result, "message": text}
-
-
-def _base(language: str) -> str:
-    """Return a language without its region."""
-    return language.partition("-")[0].partition("_")[0].lower()
 
 
 def _no_phone(name: str) -> str:

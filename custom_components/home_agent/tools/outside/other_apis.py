@@ -220,4 +220,4 @@ def source_of(tool: llm.Tool) -> str | None:
     written = any("annotations" in vars(one) for one in kind.__mro__ if one is not llm.Tool)
     if written and (kind.__module__.startswith(CORE) or not kind.annotations.open_world):
         return None
-    return f"api:{tool.api_id if isinstance(tool, OtherTool) else inner.integration}"
+    return f"api:{tool.namespace if isinstance(tool, OtherTool) else inner.integration}"

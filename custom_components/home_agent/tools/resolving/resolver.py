@@ -382,8 +382,6 @@ def _class_names() -> Mapping[str, frozenset[str]]:
     return names
 
 
-MIN_SPELLED: Final = 4
-"""Letters of an id that count if they are in another one."""
 MAX_LIKELY: Final = 100
 """Entities whose names have a word of the sentence, in the order of candidates."""
 MIN_PARTS: Final = 2
@@ -544,15 +542,7 @@ class _Search:
         self, text: str, problem: str, fits: Callable[[EntityRecord], bool] = lambda _record: True
     ) -> ValidationError:
         """Return the error for something that is not there, with what comes nearest."""
-        # "hallway" is in "hall_way_lamp"
-        key = squash(text)
-        spelled = [name for name in self.names.object_ids if len(name) >= MIN_SPELLED and name in key]
-        near = [
-            entity_id
-            for name in sorted(spelled, key=lambda name: (-len(name), name))
-            for entity_id in self.names.object_ids[name]
-        ]
-        near += [entity_id for entity_id, _score in self.names.near(text)]
+        near = [entity_id for entity_id, _score in self.names.near(text)]
         near += self.names.likely(text, 3 * MAX_LISTED)
         nearest = [record for record in self._records(near) if self._is_here(record) and fits(record)]
         if not nearest and self.places:
@@ -718,24 +708,10 @@ class _Search:
     def _placed(self, record: EntityRecord, text: str) -> EntityRecord:
         """Return the entity, unless it is elsewhere than the place that was given."""
         is_here = self._is_here(record)
-        if not is_here and record.area_id is not None and not self._place_is_doubtful(record):
+        if not is_here and record.area_id is not None:
             self._several([record], f"{text[:60]!r} is not in {self.places[0].name[:40]!r}. It")
         self.repaired |= not is_here or not self.kinds.fits(record)
         return record
-
-    def _place_is_doubtful(self, record: EntityRecord) -> bool:
-        """Return whether an entity by its exact name or id is surer than the place, which nobody said."""
-        if not self.sentence or protected(record) or not self._is_allowed(record):
-            return False
-        named = (self.house.entities.get(text.strip().casefold()) for text in self.target.entity_id)
-        if any(other is not None and self._is_here(other) for other in named):
-            return False
-        said = places_in_sentence(self.house, self.sentence, self.speaker.language)
-        return not any(
-            place.area_ids & given.area_ids or place.floor_ids & given.floor_ids
-            for place in said
-            for given in self.places
-        )
 
     def _by_name(self, name: str) -> list[EntityRecord]:
         """Return the entities of a name. Raises ValidationError with those that come near."""
@@ -749,9 +725,6 @@ class _Search:
         elsewhere = self._records(self.names.exact.get(squash(name), ()))
         if not elsewhere:
             raise self._missing(name, problem)
-        if len(elsewhere) == 1 and self._place_is_doubtful(elsewhere[0]):
-            self.repaired = True
-            return elsewhere
         raise choose(self.house, elsewhere, f"{problem} in {self.places[0].name[:40]!r}. Elsewhere")
 
     def _named(self, name: str) -> list[EntityRecord]:
