@@ -1,7 +1,7 @@
 """Who or what brought changes about: from the states of now, the recorder and the ledger, as facts."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -99,9 +99,45 @@ async def async_recorded(
     """
 
     def read() -> tuple[list[StateChange], dict[str, list[Happening]]]:
+        from sqlalchemy import or_, select  # noqa: PLC0415
+
+        from homeassistant.components.recorder import db_schema, models  # noqa: PLC0415
+
         with session_scope(hass=hass, read_only=True) as session:
             changes = [change for item in asked for change in _changes(session, item)]
-            return changes, _happenings(session, changes)
+            # What happened in the contexts of the changes, and in the parents of these.
+            contexts = [after.context for _before, after in changes]
+            ids = {key for context in contexts for key in (context.id, context.parent_id)}
+            stored = [each for key in ids if (each := models.ulid_to_bytes_or_none(key))]
+            fired, types, data = db_schema.Events, db_schema.EventTypes, db_schema.EventData
+            kind = types.event_type
+            events = (
+                select(
+                    kind,
+                    data.shared_data,
+                    fired.time_fired_ts,
+                    fired.context_id_bin,
+                    fired.context_parent_id_bin,
+                    fired.context_user_id_bin,
+                )
+                .join(types, fired.event_type_id == types.event_type_id)
+                .outerjoin(data, fired.data_id == data.data_id)
+                .where(fired.context_id_bin.in_(stored))
+                .where(or_(kind.in_((TRIGGERED, STARTED, EVENT_CALL_SERVICE)), kind.startswith(REQUESTED)))
+                .order_by(fired.time_fired_ts)
+            )
+            of_contexts = db_schema.States.context_id_bin.in_(stored)
+            states = _select_states().where(of_contexts).order_by(db_schema.States.last_updated_ts)
+            happened: list[Happening] = [_state(row) for row in session.execute(states.limit(MAX_ROWS))]
+            for row in session.execute(events.limit(MAX_ROWS)):
+                content, at = _object(row.shared_data), row.time_fired_ts
+                happened.append(
+                    Event(row.event_type, content, context=_context(row), time_fired_timestamp=at)
+                )
+            happenings: dict[str, list[Happening]] = {}
+            for happening in sorted(happened, key=happened_at):
+                happenings.setdefault(happening.context.id, []).append(happening)
+            return changes, happenings
 
     try:
         recorder = async_recorder(hass)
@@ -144,44 +180,6 @@ def _changes(session: Session, asked: Asked) -> Sequence[StateChange]:
     ]
     most = asked.most if asked.start is not None else MAX_SETTINGS
     return sorted([*changed, *settings[-most:]], key=lambda change: happened_at(change[1]))
-
-
-def _happenings(session: Session, changes: Iterable[StateChange]) -> dict[str, list[Happening]]:
-    """Return what happened in the contexts of changes, and in the parents of these."""
-    from sqlalchemy import or_, select  # noqa: PLC0415
-
-    from homeassistant.components.recorder import db_schema, models  # noqa: PLC0415
-
-    contexts = [after.context for _before, after in changes]
-    ids = {key for context in contexts for key in (context.id, context.parent_id)}
-    stored = [each for key in ids if (each := models.ulid_to_bytes_or_none(key))]
-    fired, types, data = db_schema.Events, db_schema.EventTypes, db_schema.EventData
-    kind = types.event_type
-    events = (
-        select(
-            kind,
-            data.shared_data,
-            fired.time_fired_ts,
-            fired.context_id_bin,
-            fired.context_parent_id_bin,
-            fired.context_user_id_bin,
-        )
-        .join(types, fired.event_type_id == types.event_type_id)
-        .outerjoin(data, fired.data_id == data.data_id)
-        .where(fired.context_id_bin.in_(stored))
-        .where(or_(kind.in_((TRIGGERED, STARTED, EVENT_CALL_SERVICE)), kind.startswith(REQUESTED)))
-        .order_by(fired.time_fired_ts)
-    )
-    of_contexts = db_schema.States.context_id_bin.in_(stored)
-    states = _select_states().where(of_contexts).order_by(db_schema.States.last_updated_ts)
-    happened: list[Happening] = [_state(row) for row in session.execute(states.limit(MAX_ROWS))]
-    for row in session.execute(events.limit(MAX_ROWS)):
-        content, at = _object(row.shared_data), row.time_fired_ts
-        happened.append(Event(row.event_type, content, context=_context(row), time_fired_timestamp=at))
-    happenings: dict[str, list[Happening]] = {}
-    for happening in sorted(happened, key=happened_at):
-        happenings.setdefault(happening.context.id, []).append(happening)
-    return happenings
 
 
 def _select_states() -> Select[Any]:

@@ -321,7 +321,10 @@ class ClauseReader:
                 else:
                     states = self._entities(fields)
                     config = {role: "state", "entity_id": [state.entity_id for state in states]}
-                    wanted = {key: self._named_states(states, fields.get(key)) for key in ("from", "to")}
+                    wanted: dict[str, Any] = {}
+                    for key in ("from", "to"):
+                        names = [self._states.read(states[0], each) for each in as_values(fields.get(key))]
+                        wanted[key] = names[0] if len(names) == 1 else names
                     if role == TRIGGER:
                         config |= {"from": wanted["from"]} if wanted["from"] else {"not_from": [*_GONE]}
                         config |= {"to": wanted["to"]} if wanted["to"] else {"not_to": [*_GONE]}
@@ -334,7 +337,13 @@ class ClauseReader:
 
     def _times(self, role: str, kind: str, fields: Config) -> list[Config]:
         """Return what starts at a time or with the sun, or the conditions of a window."""
-        days = self._weekday(fields)
+        names = [str(each).casefold() for each in as_values(fields.get("weekday"))]
+        if all(each in WEEKDAYS for each in names):
+            numbers = {WEEKDAYS.index(each) for each in names}
+        else:
+            numbers = {*(read_days(", ".join(names), self._language, "weekday", alone=True) or EVERY_DAY)}
+        is_every_day = numbers in (set(), set(EVERY_DAY))
+        days = {} if is_every_day else {"weekday": [WEEKDAYS[day] for day in sorted(numbers)]}
         if role == TRIGGER and kind == "time":
             return [{TRIGGER: kind, "at": self._clock(at), **days} for at in as_values(fields.get("at"))]
         if role == TRIGGER:
@@ -353,10 +362,6 @@ class ClauseReader:
         return [*configs, {CONDITION: "time", **days}] if days else configs
 
     # Entities
-
-    def _named_states(self, states: Sequence[State], value: Any) -> Any:
-        names = [self._states.read(states[0], each) for each in as_values(value)]
-        return names[0] if len(names) == 1 else names
 
     def _entities(self, fields: Config) -> list[State]:
         """Return the states of the entities of a clause, all of one domain. Raises ValidationError."""
@@ -500,16 +505,6 @@ class ClauseReader:
         if clock is None:
             raise ValidationError(f"{text[:40]!r} is no time of the day. Give '22:30'")
         return clock.strftime("%H:%M:%S")
-
-    def _weekday(self, fields: Config) -> Config:
-        """Return the days of a clause; nothing for every day. Raises ValidationError."""
-        names = [str(each).casefold() for each in as_values(fields.get("weekday"))]
-        if all(each in WEEKDAYS for each in names):
-            days = [WEEKDAYS.index(each) for each in names]
-        else:
-            days = list(read_days(", ".join(names), self._language, "weekday", alone=True) or EVERY_DAY)
-        is_limited = set(days) not in (set(), set(EVERY_DAY))
-        return {"weekday": [WEEKDAYS[day] for day in sorted(set(days))]} if is_limited else {}
 
     def _offset(self, fields: Config, key: str) -> Config:
         """Return a time before or after an event of the sun; empty for none. Raises ValidationError."""

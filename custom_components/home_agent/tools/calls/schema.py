@@ -205,32 +205,21 @@ TOO_LARGE: Final = (
 """Takes the place of arguments that are not read."""
 
 
-def _is_small(value: Any) -> bool:
-    """Return whether a value with all that it holds is within the limits."""
-    values = chars = 0
-    waiting = [(value, MAX_DEPTH)]
-    while waiting:
-        item, depth = waiting.pop()
-        values += 1
-        chars += len(item) if isinstance(item, str) else 0
-        if depth == 0 or values > MAX_VALUES or chars > MAX_CHARS:
-            return False
-        if isinstance(item, Mapping):
-            if any(len(str(key)) > MAX_KEY for key in item):
-                return False
-            waiting += ((inner, depth - 1) for inner in item.values())
-        elif isinstance(item, (list, tuple, set, frozenset)):
-            waiting += ((inner, depth - 1) for inner in item)
-    return True
-
-
 def bounded(call: llm.ToolInput) -> llm.ToolInput:
     """Return a call that can be read, stored and sent; a note replaces arguments beyond the limits."""
     args: Any = call.tool_args
-    if list(args) != [UNPARSED]:
-        args = args if _is_small(args) else {UNPARSED: TOO_LARGE}
-    elif len(str(args[UNPARSED])) > MAX_CHARS:
-        args = {UNPARSED: TOO_LARGE}
+    values, chars, is_small, waiting = 0, 0, True, [(args, MAX_DEPTH)]
+    while waiting and is_small:
+        item, depth = waiting.pop()
+        values += 1
+        chars += len(item) if isinstance(item, str) else 0
+        is_small = depth > 0 and values <= MAX_VALUES and chars <= MAX_CHARS
+        if isinstance(item, Mapping):
+            is_small = is_small and all(len(str(key)) <= MAX_KEY for key in item)
+            waiting += ((inner, depth - 1) for inner in item.values())
+        elif isinstance(item, (list, tuple, set, frozenset)):
+            waiting += ((inner, depth - 1) for inner in item)
+    args = args if is_small else {UNPARSED: TOO_LARGE}
     name, call_id, args = plain_json((call.tool_name[:MAX_TOOL_NAME], call.id[:MAX_TOOL_NAME], args))
     return replace(call, tool_name=name, id=call_id, tool_args=args)
 

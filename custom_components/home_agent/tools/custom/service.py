@@ -7,7 +7,7 @@ import probatio
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
+from homeassistant.helpers import area_registry as ar, config_validation as cv, entity_registry as er, llm
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
@@ -111,7 +111,11 @@ def _entities(run: ToolRun, domain: str, target: Mapping[str, Any]) -> tuple[str
     Those that are named go to the guard as they are; of a device, area, floor or label
     the exposed ones count.
     """
-    given = {key: _listed(value) for key, value in target.items() if value not in (None, "", [])}
+    given = {
+        key: [str(item).strip() for item in cv.ensure_list_csv(value)]
+        for key, value in target.items()
+        if value not in (None, "", [])
+    }
     if not given:
         return ()
     if ATTR_ENTITY_ID in given:
@@ -132,12 +136,6 @@ def _entities(run: ToolRun, domain: str, target: Mapping[str, Any]) -> tuple[str
     return tuple(
         sorted({er.async_resolve_entity_id(registry, key) or key for key in found.referenced} | inside)
     )
-
-
-def _listed(value: Any) -> list[str]:
-    if isinstance(value, (list, tuple)):
-        return [str(item).strip() for item in value]
-    return [part.strip() for part in str(value).split(",")]
 
 
 class TemplateTool(CustomTool):

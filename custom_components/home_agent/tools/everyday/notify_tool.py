@@ -145,8 +145,27 @@ class Audience:
         ]
         if len(persons_named) == 1:
             ((called, person),) = persons_named
-            is_known = self._knows or self._run.reader.sees(person)
-            self._add_person(called if is_known else named, person, to_phone=to_phone, is_secret=not is_known)
+            is_secret = not self._knows and not self._run.reader.sees(person)
+            whose: dict[str, Any] = {"name": named if is_secret else called}
+            whose |= {"person": person, "is_secret": is_secret}
+            state = self._run.hass.states.get(person)
+            where = state.state if state and self._later is None else STATE_UNKNOWN
+            # At home by voice, else on the phone; where that is not known, both ways.
+            devices = [] if to_phone or where not in {STATE_HOME, *NOWHERE} else self._near(person)
+            has_phone = person in self._reachable
+            # In quiet hours the phone goes before the voice.
+            hears = bool(devices) and not (has_phone and self._messages.are_quiet_hours(self._later))
+            if hears:
+                self._announce(devices, **whose)
+            if has_phone:
+                self.ways.append(Way(**whose, is_spare=hears and where == STATE_HOME))
+            elif not hears:
+                why = f": no phone is set up for {plain(whose['name'])}"
+                if is_secret:
+                    why = ""
+                elif where != STATE_NOT_HOME and self._all:
+                    why = ": no device is near and no phone is set up"
+                self.unreached.append(f"{plain(whose['name'])} is not reached{why}")
             return
         if name in self_words():  # who hears the answer anyway: on the phone
             own = self._people.person_of(user_of(self._run))
@@ -202,29 +221,6 @@ class Audience:
                 f"person: the person speaks in {where}; say it in your answer, without a call"
             )
         self._announce(elsewhere)
-
-    def _add_person(self, name: str, person: str, *, to_phone: bool, is_secret: bool) -> None:
-        """Add a person: at home by voice, else on the phone; where that is not known, both ways.
-
-        In quiet hours the phone goes before the voice.
-        """
-        state = self._run.hass.states.get(person)
-        where = state.state if state and self._later is None else STATE_UNKNOWN
-        whose: dict[str, Any] = {"name": name, "person": person, "is_secret": is_secret}
-        devices = [] if to_phone or where not in {STATE_HOME, *NOWHERE} else self._near(person)
-        has_phone = person in self._reachable
-        hears = bool(devices) and not (has_phone and self._messages.are_quiet_hours(self._later))
-        if hears:
-            self._announce(devices, **whose)
-        if has_phone:
-            self.ways.append(Way(**whose, is_spare=hears and where == STATE_HOME))
-        elif not hears:
-            why = f": no phone is set up for {plain(name)}"
-            if is_secret:
-                why = ""
-            elif where != STATE_NOT_HOME and self._all:
-                why = ": no device is near and no phone is set up"
-            self.unreached.append(f"{plain(name)} is not reached{why}")
 
     def _near(self, person: str) -> list[Speaking]:
         """Return the devices near a person at home: the own ones, else those of shared rooms."""

@@ -123,7 +123,7 @@ class TodoTool(HomeAgentTool):
                 chosen = await _async_list(run, records, name, items, is_new=True)
                 dated = _due_of(run, chosen, args.get("due"))
                 rows, ticked = await _async_items(run, chosen)
-                there = {squash(_text_of(item)) for item in rows}
+                known = {squash(_text_of(item)) for item in rows}
                 completed = {squash(_text_of(item)): item for item in ticked}
                 for text in items:
                     key = squash(text)
@@ -132,8 +132,8 @@ class TodoTool(HomeAgentTool):
                         call = _call(
                             chosen, "update_item", item=_key_of(completed[key]), status=OPEN, **dated
                         )
-                    steps.append(("already_there", text, ()) if key in there else ("added", text, (call,)))
-                    there.add(key)
+                    steps.append(("already_there", text, ()) if key in known else ("added", text, (call,)))
+                    known.add(key)
                 details: dict[str, JsonValueType] = {**dated}
             else:
                 target = None
@@ -152,13 +152,38 @@ class TodoTool(HomeAgentTool):
                     and not named_by_person(run.hass, run.house, run.calls)(chosen.entity_id)
                 ):
                     run.ask_first(self, args)
-                steps, details = await _async_changes(run, chosen, items, args, target)
+                to = one_line((args.get("to") or "").strip(), MAX_TEXT)
+                there, _ = await _async_items(run, chosen)
+                meant = [_meant(item, there) for item in items]
+                dated = _due_of(run, chosen, args.get("due")) if action == "change" else {}
+                if action == "change" and not (to or dated):
+                    raise ValidationError("to: say what the item is to say, or due: when it is due")
+                if action == "change" and to and len(meant) > 1:
+                    raise ValidationError("items: only one can be given a new text at once")
+                for item in meant:
+                    key = _key_of(item)
+                    if action == "complete":
+                        calls = [_call(chosen, "update_item", item=key, status=DONE)]
+                    elif action == "change":
+                        new = {"rename": to} if to else {}
+                        calls = [_call(chosen, "update_item", item=key, **new, **dated)]
+                    else:
+                        calls = [_call(chosen, "remove_item", item=[key])]
+                    if target is not None:
+                        kept: dict[str, str] = {}
+                        with suppress(ValidationError):  # the other list keeps no dates
+                            kept = _due_of(run, target, str(item.get("due") or ""))
+                        calls.insert(0, _call(target, "add_item", item=_text_of(item), **kept))
+                    steps.append((PAST[action], _text_of(item), calls))
+                details = {**dated}
+                if to:
+                    details["to"] = one_line(target.name, MAX_TEXT) if target else to
             result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT)}
             done: dict[str, list[JsonValueType]] = {}
             problem = ""
-            for outcome, text, calls in steps:
+            for outcome, text, services in steps:
                 try:
-                    for call in calls:
+                    for call in services:
                         await run.call(call)
                 except ToolExecutionError as err:
                     problem = str(err)
@@ -241,46 +266,6 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | Non
             result["left_out"] = len(items) - most
         results.append(result)
     return results[0] if len(results) == 1 else {"lists": results}
-
-
-async def _async_changes(
-    run: ToolRun,
-    chosen: EntityRecord,
-    items: Sequence[str],
-    args: Mapping[str, Any],
-    target: EntityRecord | None,
-) -> tuple[list[ItemStep], dict[str, JsonValueType]]:
-    """Return how items are completed, removed, changed or moved, with what is told beside.
-
-    Raises ValidationError where one of them is not clear.
-    """
-    action, to = args["action"], one_line((args.get("to") or "").strip(), MAX_TEXT)
-    there, _ = await _async_items(run, chosen)
-    meant = [_meant(item, there) for item in items]
-    dated = _due_of(run, chosen, args.get("due")) if action == "change" else {}
-    if action == "change" and not (to or dated):
-        raise ValidationError("to: say what the item is to say, or due: when it is due")
-    if action == "change" and to and len(meant) > 1:
-        raise ValidationError("items: only one can be given a new text at once")
-    steps: list[ItemStep] = []
-    for item in meant:
-        key = _key_of(item)
-        if action == "complete":
-            calls = [_call(chosen, "update_item", item=key, status=DONE)]
-        elif action == "change":
-            calls = [_call(chosen, "update_item", item=key, **({"rename": to} if to else {}), **dated)]
-        else:
-            calls = [_call(chosen, "remove_item", item=[key])]
-        if target is not None:
-            kept: dict[str, str] = {}
-            with suppress(ValidationError):  # the other list keeps no dates
-                kept = _due_of(run, target, str(item.get("due") or ""))
-            calls.insert(0, _call(target, "add_item", item=_text_of(item), **kept))
-        steps.append((PAST[action], _text_of(item), calls))
-    details = dict[str, JsonValueType](dated)
-    if to:
-        details["to"] = one_line(target.name, MAX_TEXT) if target else to
-    return steps, details
 
 
 def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, str]:

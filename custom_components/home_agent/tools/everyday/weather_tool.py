@@ -1,6 +1,6 @@
 """weather: the forecast, limited to what was asked for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final, override
 
@@ -64,10 +64,6 @@ BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
 """The values that are shown if there are several entries."""
 
 
-type Timed = tuple[datetime, Mapping[str, Any]]
-"""The local time that an entry of a forecast is about, and the entry."""
-
-
 class WeatherTool(HomeAgentTool):
     """Reads the forecast; the state of the entity already says the current weather."""
 
@@ -126,7 +122,26 @@ class WeatherTool(HomeAgentTool):
         most = shown[: LIMITS[kind]]
         listed: list[dict[str, JsonValueType]]
         if kind == "hourly" and not isinstance(moment, datetime) and len(shown) > FEW_HOURS:
-            listed = _by_part(shown if day else most, part)
+            parts_of_days: dict[tuple[date, str], list[Mapping[str, Any]]] = {}
+            for at, hour in shown if day else most:
+                name = next(name for name, (first, end) in PARTS.items() if first <= at.hour < end)
+                parts_of_days.setdefault((at.date(), name), []).append(hour)
+            wanted_parts = {key: hours for key, hours in parts_of_days.items() if key[1] == part}
+            listed = []
+            for (date_of, name), hours in (wanted_parts or parts_of_days).items():
+                of_part: dict[str, JsonValueType] = {"at": f"{date_of:%a %Y-%m-%d} {name}"}
+                conditions = (str(hour.get("condition")) for hour in hours)
+                if known := [each for each in dict.fromkeys(conditions) if each in CONDITIONS]:
+                    of_part["condition"] = ", ".join(known)
+                for key in UNITS:
+                    values = [value for hour in hours if (value := _number(hour.get(key))) is not None]
+                    if values and key in HIGHEST:
+                        of_part[key] = max(values)
+                    elif values and key == "precipitation":
+                        of_part[key] = round(sum(values), 1)
+                    if values and key == "temperature" and min(values) != max(values):
+                        of_part["templow"] = min(values)
+                listed.append(of_part)
         else:
             keys = [key for key in UNITS if len(most) == 1 or key in BRIEF]
             listed = []
@@ -150,33 +165,6 @@ class WeatherTool(HomeAgentTool):
             "units": units,
             "forecast": list[JsonValueType](listed),
         }
-
-
-def _by_part(entries: Iterable[Timed], wanted: str | None) -> list[dict[str, JsonValueType]]:
-    """Return an entry for each part of a day, or only for one part if there is any of it.
-
-    It has the conditions in their order, and the most or the sum of the numbers.
-    """
-    parts: dict[tuple[date, str], list[Mapping[str, Any]]] = {}
-    for moment, entry in entries:
-        part = next(name for name, (first, end) in PARTS.items() if first <= moment.hour < end)
-        parts.setdefault((moment.date(), part), []).append(entry)
-    results = []
-    for (day, part), hours in ({key: parts[key] for key in parts if key[1] == wanted} or parts).items():
-        result: dict[str, JsonValueType] = {"at": f"{day:%a %Y-%m-%d} {part}"}
-        conditions = (str(hour.get("condition")) for hour in hours)
-        if known := [each for each in dict.fromkeys(conditions) if each in CONDITIONS]:
-            result["condition"] = ", ".join(known)
-        for key in UNITS:
-            values = [value for hour in hours if (value := _number(hour.get(key))) is not None]
-            if values and key in HIGHEST:
-                result[key] = max(values)
-            elif values and key == "precipitation":
-                result[key] = round(sum(values), 1)
-            if values and key == "temperature" and min(values) != max(values):
-                result["templow"] = min(values)
-        results.append(result)
-    return results
 
 
 def _number(value: object) -> float | None:
