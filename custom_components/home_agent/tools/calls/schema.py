@@ -130,8 +130,29 @@ def check(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
     try:
         checked: dict[str, Any] = _parameters(tool).checks(args)
     except probatio.MultipleInvalid as err:
-        missing_first = sorted(err.errors, key=lambda one: not isinstance(one, probatio.RequiredFieldInvalid))
-        problem = "; ".join(_problem(one, json_schema(tool), args) for one in missing_first)
+        problems: list[str] = []
+        for each in sorted(err.errors, key=lambda one: not isinstance(one, probatio.RequiredFieldInvalid)):
+            slot: Any = json_schema(tool)
+            value: Any = args
+            for part in each.path:
+                slot = slot if isinstance(part, int) else slots_of(slot).get(str(part), {})
+                with suppress(LookupError, TypeError):
+                    value = value[part]
+            name = cut(".".join(map(str, each.path)), MAX_PATH) or "arguments"
+            shown = cut(repr(value), MAX_VALUE)
+            near = getattr(each, "candidates", ())  # first what comes near
+            choices = listed([*near, *(str(choice) for choice in choices_of(slot))])
+            if isinstance(each, probatio.RequiredFieldInvalid):
+                about = str(slot.get("description") or "")[:MAX_ABOUT]
+                text = f"is missing{about and f' ({about})'}{choices and f'. Allowed: {choices}'}"
+            elif isinstance(each, probatio.ExtraKeysInvalid):
+                text = f"is no parameter. Known: {listed([*near, *slots_of(json_schema(tool))])}"
+            elif isinstance(each, probatio.InInvalid) and choices:
+                text = f"{shown} is not allowed. Allowed: {choices}"
+            else:
+                text = cut(f"{shown}: {each.msg}", MAX_LIST)
+            problems.append(f"{name}: {text}")
+        problem = "; ".join(problems)
     except probatio.Invalid as err:
         problem = str(err)
     except TypeError, ValueError, AttributeError:
@@ -139,30 +160,6 @@ def check(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
     else:
         return checked
     raise ValidationError(with_request(f"{tool.name}: {problem}", ""))
-
-
-def _problem(err: probatio.Invalid, schema: Mapping[str, Any], args: Any) -> str:
-    """Return what is wrong with one slot, and what is allowed: first what comes near."""
-    slot: Any = schema
-    value = args
-    for part in err.path:
-        slot = slot if isinstance(part, int) else slots_of(slot).get(str(part), {})
-        with suppress(LookupError, TypeError):
-            value = value[part]
-    name = cut(".".join(map(str, err.path)), MAX_PATH) or "arguments"
-    shown = cut(repr(value), MAX_VALUE)
-    near = getattr(err, "candidates", ())
-    choices = listed([*near, *(str(choice) for choice in choices_of(slot))])
-    if isinstance(err, probatio.RequiredFieldInvalid):
-        about = str(slot.get("description") or "")[:MAX_ABOUT]
-        text = f"is missing{f' ({about})' if about else ''}{f'. Allowed: {choices}' if choices else ''}"
-    elif isinstance(err, probatio.ExtraKeysInvalid):
-        text = f"is no parameter. Known: {listed([*near, *slots_of(schema)])}"
-    elif isinstance(err, probatio.InInvalid) and choices:
-        text = f"{shown} is not allowed. Allowed: {choices}"
-    else:
-        text = cut(f"{shown}: {err.msg}", MAX_LIST)
-    return f"{name}: {text}"
 
 
 def listed(texts: Sequence[str], room: int = MAX_LIST) -> str:

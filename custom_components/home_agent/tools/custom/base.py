@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 import re
 from time import monotonic
@@ -208,8 +209,8 @@ def read_url(source: str, templates: Templates, key: str = "url") -> UrlTemplate
     return UrlTemplate(parts, (URL(_EXPRESSION.sub("x", source)).host or "").casefold())
 
 
-def _address(value: str) -> str:
-    """Check an address whose path and query may hold templates."""
+def _address(value: str, *, is_fixed: bool = False) -> str:
+    """Check an address, whose path and query may hold templates unless it is fixed."""
     source = value.strip()
     literals = _EXPRESSION.split(source)
     origin, written = _ORIGIN.match(literals[0]), "".join(literals[::2])
@@ -229,17 +230,13 @@ def _address(value: str) -> str:
         is_complete = False
     if not is_complete:
         raise probatio.Invalid("not an address")
-    return source
-
-
-def _fixed(value: str) -> str:
-    if is_template_string(value):
+    if is_fixed and is_template_string(source):
         raise probatio.Invalid("no templates here")
-    return quote(value, safe=_LITERAL)
+    return quote(source, safe=_LITERAL) if is_fixed else source
 
 
 ADDRESS: Final = probatio.All(TEXT, _address)
-FIXED_ADDRESS: Final = probatio.All(ADDRESS, _fixed)
+FIXED_ADDRESS: Final = probatio.All(TEXT, partial(_address, is_fixed=True))
 
 
 def header_name(refused: Collection[str]) -> Callable[[str], str]:
