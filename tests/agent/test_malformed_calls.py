@@ -54,7 +54,6 @@ NATIVE: Mapping[str, Any] = {
     "verb": {"verb": "turn_on", "entity_id": "light.hallway"},
     "verb in words": {**ARGS, "action": "switch on"},
     "start": {**ARGS, "action": "start"},
-    "a room that nobody said": {**ARGS, "area": "Garage"},
 }
 WRITTEN: Mapping[str, str] = {
     "arguments": JSON,

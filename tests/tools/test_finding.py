@@ -218,12 +218,6 @@ class TestRooms:
         refuse("Stehlampe", "Living Room", name="Stehlampe", area="Kitchen")
         refuse("is not in", entity_id="light.floor_lamp", area="Kitchen")
 
-    def test_a_room_that_nobody_said_gives_way(self) -> None:
-        """The name or the id says more than a room that only the model adds; for a cover it does not."""
-        said = "turn on the floor lamp"
-        assert find(said, entity_id="light.floor_lamp", area="Kitchen") == ["light.floor_lamp"]
-        assert find(said, name="Stehlampe", area="Kitchen") == ["light.floor_lamp"]
-
     def test_a_kind_that_is_not_in_the_room(self) -> None:
         refuse("no fan in Kitchen", "light.counter", area="Kitchen", domain="fan")
 

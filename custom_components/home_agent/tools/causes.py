@@ -1,7 +1,7 @@
 """Who or what brought changes about: from the states of now, the recorder and the ledger, as facts."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -99,9 +99,45 @@ async def async_recorded(
     """
 
     def read() -> tuple[list[StateChange], dict[str, list[Happening]]]:
+        from sqlalchemy import or_, select  # noqa: PLC0415
+
+        from homeassistant.components.recorder import db_schema, models  # noqa: PLC0415
+
         with session_scope(hass=hass, read_only=True) as session:
             changes = [change for item in asked for change in _changes(session, item)]
-            return changes, _happenings(session, changes)
+            # What happened in the contexts of the changes, and in the parents of these.
+            contexts = [after.context for _before, after in changes]
+            ids = {key for context in contexts for key in (context.id, context.parent_id)}
+            stored = [each for key in ids if (each := models.ulid_to_bytes_or_none(key))]
+            fired, types, data = db_schema.Events, db_schema.EventTypes, db_schema.EventData
+            kind = types.event_type
+            events = (
+                select(
+                    kind,
+                    data.shared_data,
+                    fired.time_fired_ts,
+                    fired.context_id_bin,
+                    fired.context_parent_id_bin,
+                    fired.context_user_id_bin,
+                )
+                .join(types, fired.event_type_id == types.event_type_id)
+                .outerjoin(data, fired.data_id == data.data_id)
+                .where(fired.context_id_bin.in_(stored))
+                .where(or_(kind.in_((TRIGGERED, STARTED, EVENT_CALL_SERVICE)), kind.startswith(REQUESTED)))
+                .order_by(fired.time_fired_ts)
+            )
+            of_contexts = db_schema.States.context_id_bin.in_(stored)
+            states = _select_states().where(of_contexts).order_by(db_schema.States.last_updated_ts)
+            happened: list[Happening] = [_state(row) for row in session.execute(states.limit(MAX_ROWS))]
+            for row in session.execute(events.limit(MAX_ROWS)):
+                content, at = _object(row.shared_data), row.time_fired_ts
+                happened.append(
+                    Event(row.event_type, content, context=_context(row), time_fired_timestamp=at)
+                )
+            happenings: dict[str, list[Happening]] = {}
+            for happening in sorted(happened, key=happened_at):
+                happenings.setdefault(happening.context.id, []).append(happening)
+            return changes, happenings
 
     try:
         recorder = async_recorder(hass)
@@ -144,44 +180,6 @@ def _changes(session: Session, asked: Asked) -> Sequence[StateChange]:
     ]
     most = asked.most if asked.start is not None else MAX_SETTINGS
     return sorted([*changed, *settings[-most:]], key=lambda change: happened_at(change[1]))
-
-
-def _happenings(session: Session, changes: Iterable[StateChange]) -> dict[str, list[Happening]]:
-    """Return what happened in the contexts of changes, and in the parents of these."""
-    from sqlalchemy import or_, select  # noqa: PLC0415
-
-    from homeassistant.components.recorder import db_schema, models  # noqa: PLC0415
-
-    contexts = [after.context for _before, after in changes]
-    ids = {key for context in contexts for key in (context.id, context.parent_id)}
-    stored = [each for key in ids if (each := models.ulid_to_bytes_or_none(key))]
-    fired, types, data = db_schema.Events, db_schema.EventTypes, db_schema.EventData
-    kind = types.event_type
-    events = (
-        select(
-            kind,
-            data.shared_data,
-            fired.time_fired_ts,
-            fired.context_id_bin,
-            fired.context_parent_id_bin,
-            fired.context_user_id_bin,
-        )
-        .join(types, fired.event_type_id == types.event_type_id)
-        .outerjoin(data, fired.data_id == data.data_id)
-        .where(fired.context_id_bin.in_(stored))
-        .where(or_(kind.in_((TRIGGERED, STARTED, EVENT_CALL_SERVICE)), kind.startswith(REQUESTED)))
-        .order_by(fired.time_fired_ts)
-    )
-    of_contexts = db_schema.States.context_id_bin.in_(stored)
-    states = _select_states().where(of_contexts).order_by(db_schema.States.last_updated_ts)
-    happened: list[Happening] = [_state(row) for row in session.execute(states.limit(MAX_ROWS))]
-    for row in session.execute(events.limit(MAX_ROWS)):
-        content, at = _object(row.shared_data), row.time_fired_ts
-        happened.append(Event(row.event_type, content, context=_context(row), time_fired_timestamp=at))
-    happenings: dict[str, list[Happening]] = {}
-    for happening in sorted(happened, key=happened_at):
-        happenings.setdefault(happening.context.id, []).append(happening)
-    return happenings
 
 
 def _select_states() -> Select[Any]:
@@ -371,9 +369,19 @@ class Viewer:
         ran: Mapping[str, Any] = next((event.data for event in events if event.event_type == TRIGGERED), {})
         automation = str(ran.get(ATTR_ENTITY_ID) or "")
         scripts = [str(event.data.get(ATTR_ENTITY_ID)) for event in events if event.event_type == STARTED]
-        using = self._using(changed) if scripts else set()
-        if named := [script for script in scripts if script in using or not automation]:
-            facts["script"] = self.name(named[-1])
+        if scripts:
+            from homeassistant.components import script  # noqa: PLC0415
+
+            # A script beside an automation is told if it names what changed, or its area or device.
+            hass, registry, ids = self.run.hass, er.async_get(self.run.hass), set[str | None](changed)
+            for entity_id in changed:
+                record, entry = self.run.house.entities.get(entity_id), registry.async_get(entity_id)
+                ids |= {record.area_id if record else None, entry.device_id if entry else None}
+            for key in reversed(scripts):
+                used = (script.entities_in_script, script.areas_in_script, script.devices_in_script)
+                if not automation or any(not ids.isdisjoint(get(hass, key)) for get in used):
+                    facts["script"] = self.name(key)
+                    break
         if automation:
             facts["automation"] = self.name(automation)
         source = str(ran.get("source") or "")
@@ -381,20 +389,6 @@ class Viewer:
         if trigger := self.trigger(source, states):
             facts["trigger"] = trigger
         return facts | self._who(context, happened, above, actions.get(context.id) or actions.get(parent))
-
-    def _using(self, entity_ids: Collection[str]) -> set[str]:
-        """Return the scripts that name one of the entities, or the area or device of one."""
-        from homeassistant.components import script  # noqa: PLC0415
-
-        using: set[str] = set()
-        registry = er.async_get(self.run.hass)
-        for entity_id in entity_ids:
-            using.update(script.scripts_with_entity(self.run.hass, entity_id))
-            if (record := self.run.house.entities.get(entity_id)) and record.area_id:
-                using.update(script.scripts_with_area(self.run.hass, record.area_id))
-            if (entry := registry.async_get(entity_id)) and entry.device_id:
-                using.update(script.scripts_with_device(self.run.hass, entry.device_id))
-        return using
 
     def trigger(self, source: str, states: Sequence[State]) -> str | None:
         """Return what set an automation off, from Home Assistant's description and from its context."""

@@ -256,41 +256,40 @@ async def async_counted(
 
     Raises ToolExecutionError if there are no statistics to read.
     """
+
+    def read() -> list[Counted]:
+        from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
+
+        units = _units(hass, wanted)
+        money = {each for source in wanted.sources for each in (source.cost, source.earned) if each}
+        statistics = wanted.meters() | money | {device["stat_consumption"] for device in wanted.devices}
+        counted: list[Counted] = []
+        for period, step in periods:
+            amounts: dict[str, dict[float, float]] = {}
+            for unit in dict.fromkeys(("", *units.values())):
+                ids = {each for each in statistics if units.get(each, "") == unit}
+                convert = {"energy": str(UnitOfEnergy.KILO_WATT_HOUR)}
+                if unit and unit != UnitOfEnergy.KILO_WATT_HOUR:
+                    convert["volume"] = unit
+                # The end of a day would be taken for the beginning of the next one.
+                start, end = dt_util.as_utc(period.start), dt_util.as_utc(period.end) - TINY
+                if not ids:
+                    continue
+                rows = statistics_during_period(hass, start, end, ids, step, convert, {"change"})
+                for statistic, changes in rows.items():
+                    by_time = {row["start"]: row.get("change") for row in changes}
+                    known = {at: each for at, each in by_time.items() if each is not None}
+                    amounts |= {statistic: known} if known else {}
+            counted.append(Counted(period=period, amounts=amounts, units=units, step=step))
+        return counted
+
     try:
         async with asyncio.timeout(READ_SECONDS):
-            return await async_read_database(hass, _read_statistics, hass, wanted, tuple(periods))
+            return await async_read_database(hass, read)
     except TimeoutError as err:
         raise ToolExecutionError("The recorder's database did not answer in time") from err
     except DatabaseError as err:
         raise ToolExecutionError(str(err)) from err
-
-
-def _read_statistics(
-    hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, StepLength]]
-) -> list[Counted]:
-    """Return what was counted in some periods; runs in the recorder's executor."""
-    from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
-
-    units = _units(hass, wanted)
-    money = {each for source in wanted.sources for each in (source.cost, source.earned) if each}
-    statistics = wanted.meters() | money | {device["stat_consumption"] for device in wanted.devices}
-    counted: list[Counted] = []
-    for period, step in periods:
-        amounts: dict[str, dict[float, float]] = {}
-        for unit in dict.fromkeys(("", *units.values())):
-            ids = {each for each in statistics if units.get(each, "") == unit}
-            convert = {"energy": str(UnitOfEnergy.KILO_WATT_HOUR)}
-            if unit and unit != UnitOfEnergy.KILO_WATT_HOUR:
-                convert["volume"] = unit
-            # The end of a day would be taken for the beginning of the next one.
-            start, end = dt_util.as_utc(period.start), dt_util.as_utc(period.end) - TINY
-            rows = statistics_during_period(hass, start, end, ids, step, convert, {"change"}) if ids else {}
-            for statistic, changes in rows.items():
-                by_time = {row["start"]: each for row in changes if (each := row.get("change")) is not None}
-                if by_time:
-                    amounts[statistic] = by_time
-        counted.append(Counted(period=period, amounts=amounts, units=units, step=step))
-    return counted
 
 
 def _units(hass: HomeAssistant, wanted: Preferences) -> dict[str, str]:
@@ -341,7 +340,39 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
     flows: dict[float, dict[str, float]] = {}
     if not wanted.meters(ROLES).isdisjoint(counted.amounts):
         flows = counted.flows(wanted)
-        answer["electricity"] = _electricity(run.hass, wanted, counted, flows.values())
+        names = ("used", "solar_at_home", "used_grid")
+        used, at_home, bought = (sum(flow[name] for flow in flows.values()) for name in names)
+        grid, solar, battery = wanted.of("grid"), wanted.of("solar"), wanted.of("battery")
+        told: Figures = {"used": _kwh(max(0.0, used))}
+        parts = (
+            ("from_grid", [source.taken for source in grid]),
+            ("sold_to_grid", [source.given for source in grid]),
+            ("solar_made", [source.taken for source in solar]),
+            ("battery_charged", [source.given for source in battery]),
+            ("battery_gave", [source.taken for source in battery]),
+        )
+        for name, statistics in parts:
+            if (amount := counted.total(statistics)) is not None:
+                told[name] = _kwh(amount)
+        made = counted.total(source.taken for source in solar)
+        if made:
+            told["solar_used_at_home"] = f"{min(1.0, at_home / made):.0%}"
+        if made is not None and used > 0 and grid:
+            told["self_sufficient"] = f"{max(0.0, 1 - bought / used):.0%}"
+        if any(source.taken for source in grid):
+            told["cost"] = _cost(run.hass, grid, counted)
+        if (earned := counted.total(source.earned for source in grid)) is not None:
+            told["earned"] = _money(run.hass, earned)
+            if (cost := counted.total(source.cost for source in grid)) is not None:
+                told["net_cost"] = _money(run.hass, cost - earned)
+        if len(tariffs := [source for source in grid if source.taken in counted.amounts]) > 1:
+            rows: Figures = {}
+            for number, source in enumerate(tariffs, 1):
+                amount, price = counted.total([source.taken]), counted.total([source.cost])
+                name = clean(source.name, NAME_CHARS) or f"meter {number}"
+                rows[name] = _kwh(amount or 0.0) + ("" if price is None else f", {_money(run.hass, price)}")
+            told["tariffs"] = rows
+        answer["electricity"] = told
     for kind in ("gas", "water"):
         sources = wanted.of(kind)
         if (amount := counted.total(source.taken for source in sources)) is not None:
@@ -350,55 +381,17 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
     if devices := _devices(run, wanted, counted, flows):
         answer["devices"] = devices
     if counted.step == "day" and flows:
-        used = {format_local(at).split()[0]: max(0.0, flow["used"]) for at, flow in flows.items()}
-        days: Figures = {day: _kwh(amount) for day, amount in used.items()}
-        if len(used) > MOST_DAYS:
-            highest, lowest = max(used, key=lambda day: used[day]), min(used, key=lambda day: used[day])
+        by_day = {format_local(at).split()[0]: max(0.0, flow["used"]) for at, flow in flows.items()}
+        days: Figures = {day: _kwh(amount) for day, amount in by_day.items()}
+        if len(by_day) > MOST_DAYS:
+            highest, lowest = max(by_day, key=by_day.__getitem__), min(by_day, key=by_day.__getitem__)
             days = {
-                "average": _kwh(sum(used.values()) / len(used)),
-                "highest": f"{highest}: {_kwh(used[highest])}",
-                "lowest": f"{lowest}: {_kwh(used[lowest])}",
+                "average": _kwh(sum(by_day.values()) / len(by_day)),
+                "highest": f"{highest}: {_kwh(by_day[highest])}",
+                "lowest": f"{lowest}: {_kwh(by_day[lowest])}",
             }
         answer["used_each_day"] = days
     return answer
-
-
-def _electricity(
-    hass: HomeAssistant, wanted: Preferences, counted: Counted, flows: Collection[Mapping[str, float]]
-) -> Figures:
-    names = ("used", "solar_at_home", "used_grid")
-    used, at_home, bought = (sum(flow[name] for flow in flows) for name in names)
-    grid, solar, battery = wanted.of("grid"), wanted.of("solar"), wanted.of("battery")
-    told: Figures = {"used": _kwh(max(0.0, used))}
-    parts = (
-        ("from_grid", [source.taken for source in grid]),
-        ("sold_to_grid", [source.given for source in grid]),
-        ("solar_made", [source.taken for source in solar]),
-        ("battery_charged", [source.given for source in battery]),
-        ("battery_gave", [source.taken for source in battery]),
-    )
-    for name, statistics in parts:
-        if (amount := counted.total(statistics)) is not None:
-            told[name] = _kwh(amount)
-    made = counted.total(source.taken for source in solar)
-    if made:
-        told["solar_used_at_home"] = f"{min(1.0, at_home / made):.0%}"
-    if made is not None and used > 0 and grid:
-        told["self_sufficient"] = f"{max(0.0, 1 - bought / used):.0%}"
-    if any(source.taken for source in grid):
-        told["cost"] = _cost(hass, grid, counted)
-    if (earned := counted.total(source.earned for source in grid)) is not None:
-        told["earned"] = _money(hass, earned)
-        if (cost := counted.total(source.cost for source in grid)) is not None:
-            told["net_cost"] = _money(hass, cost - earned)
-    if len(tariffs := [source for source in grid if source.taken in counted.amounts]) > 1:
-        rows: Figures = {}
-        for number, source in enumerate(tariffs, 1):
-            amount, price = counted.total([source.taken]), counted.total([source.cost])
-            name = clean(source.name, NAME_CHARS) or f"meter {number}"
-            rows[name] = _kwh(amount or 0.0) + (f", {_money(hass, price)}" if price is not None else "")
-        told["tariffs"] = rows
-    return told
 
 
 def _cost(hass: HomeAssistant, sources: Iterable[EnergySource], counted: Counted) -> str:
@@ -510,12 +503,10 @@ class EnergyTool(HomeAgentTool):
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
-        """Have the preferences loaded."""
         await async_load(hass)
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether the Energy dashboard counts anything."""
         wanted = preferences(hass)
         return bool(wanted.sources or wanted.devices)
 

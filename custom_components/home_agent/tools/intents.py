@@ -1,11 +1,10 @@
 """What intents, and tools of other LLM APIs, call: known before they run, so that the guard can judge it."""
 
 from collections.abc import Mapping
-from typing import Any, Final, override
+from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import config_validation as cv, entity_registry as er, intent, llm, selector
-from homeassistant.util.json import JsonObjectType
 
 from ..const import ASSISTANT
 from ..domains import DOMAINS
@@ -146,31 +145,17 @@ CALL_ANYTHING: Final = "homeassistant__call_action"
 """Home Assistant's tool that calls any action on anything, exposed or not; `ha_control` is in its place."""
 
 
-class OtherTool(llm.Tool):
+class OtherTool(llm.NamespacedTool):
     """A tool of another API under a name that servers accept and that no other tool has."""
 
     def __init__(self, name: str, tool: llm.Tool, api_id: str) -> None:
+        super().__init__(api_id, tool)
         self.name = name
-        self.api_id = api_id
-        self.tool = tool
-        self.title = tool.title
-        self.description = tool.description
-        self.parameters = tool.parameters
-        self.annotations = tool.annotations
-        self.integration = tool.integration
-
-    @override
-    async def async_call(
-        self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
-    ) -> llm.ToolResult | JsonObjectType:
-        """Call the tool by its own name."""
-        call = llm.ToolInput(self.tool.name, tool_input.tool_args, id=tool_input.id)
-        return await self.tool.async_call(hass, call, llm_context)
 
 
 def inner_tool(tool: llm.Tool) -> llm.Tool:
     """Return a tool as its own API made it."""
-    while isinstance(tool, OtherTool | llm.NamespacedTool):
+    while isinstance(tool, llm.NamespacedTool):
         tool = tool.tool
     return tool
 

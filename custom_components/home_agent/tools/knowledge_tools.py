@@ -82,7 +82,6 @@ class RetrieveKnowledgeTool(HomeAgentTool):
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
-        """Build the index of words."""
         await self._search.async_prepare()
 
     @override
@@ -105,14 +104,14 @@ class RetrieveKnowledgeTool(HomeAgentTool):
             person_id=run.speaker.person_id,
             model=run.disclosure,
         )
-        documents, passages = await asyncio.gather(
-            self._search.async_search(question, run.reader.sees), self._async_passages(question)
-        )
-        return _answer(run.hass if run.disclosure.states else None, documents, passages)
 
-    async def _async_passages(self, question: KnowledgeQuery) -> Sequence[Passage]:
-        """Return the passages of the household's own texts, unless another source was requested."""
-        return () if question.source else await self._texts.async_search(question.text)
+        async def passages() -> Sequence[Passage]:
+            return () if question.source else await self._texts.async_search(question.text)
+
+        documents, quoted = await asyncio.gather(
+            self._search.async_search(question, run.reader.sees), passages()
+        )
+        return _answer(run.hass if run.disclosure.states else None, documents, quoted)
 
 
 class GetEntitiesTool(HomeAgentTool):

@@ -17,7 +17,7 @@ from ..const import CONF_ANNOUNCE_EXCLUDED
 from ..domains.features import supports
 from ..errors import NotPermitted, PermissionDenied
 from ..knowledge.house import AgentView
-from ..knowledge.speaker import Speaker, pipeline_of, preferred_pipeline
+from ..knowledge.speaker import Speaker, preferred_pipeline
 from ..memory.sentences import holds_secret
 from ..safety.frozen import FrozenCall, ServiceCall
 from ..safety.rules import Verdict
@@ -191,13 +191,6 @@ def judged_as(call: ServiceCall) -> Iterator[tuple[str, str, Sequence[str]]]:
 def heard_on(call: ServiceCall | FrozenCall) -> Sequence[str]:
     """Return the devices on which an announcement is heard."""
     return call.data.get(SPEAKERS, ()) if call.domain == VOICE else call.entity_ids
-
-
-@callback
-def language_of(hass: HomeAssistant, device: Speaking) -> str | None:
-    """Return the language in which a satellite speaks; None if that is not known."""
-    pipeline = pipeline_of(hass, device.entity_id) if device.is_satellite else None
-    return (pipeline.tts_language or pipeline.language) if pipeline else None
 
 
 def rooms_of(devices: Collection[Speaking], hass: HomeAssistant) -> list[str]:

@@ -5,7 +5,7 @@ Five earlier tools keep their names and their arguments; they do the same work f
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 import re
 from typing import Any, Final, override
 
@@ -143,12 +143,34 @@ class MemoryTool(HomeAgentTool):
         asked = asks_to_remember(run.sentence)
         own = is_own_words(content, run.sentence, speaker.person or "")
         secret = holds_secret(content)
-        earlier = [] if secret else self._taken_back(content, run)
-        wrong = earlier[0] if len(earlier) == 1 else None
+        is_correction = not secret and speaker.person_id is not None and corrects(run.sentence)
+        # Who corrects must be known and may do no more than one who forgets. What the home has observed is
+        # not the word of a person, so nobody's sentence replaces it.
+        corrected = [
+            memory
+            for memory in (self._store.alike(content, ALIKE, may_see=_may_see(run)) if is_correction else ())
+            if not memory.private
+            and memory.origin is not Origin.OBSERVED
+            and takes_back(memory.content, content, run.sentence, speaker.person or "")
+        ]
+        wrong = corrected[0] if len(corrected) == 1 else None
         if wrong is None:  # a correction consists of the person's words only
             check_said(run, content)
         shared = household and not secret and is_households(content, run.sentence, speaker.person or "")
-        _check_keepable(content, run, asked=asked, secret=secret, shared=shared)
+        if secret and speaker.person_id is None:
+            raise PermissionDenied("A code or password is remembered only for a known person")
+        if secret and not (asked and all(digits in run.sentence for digits in re.findall(r"\d+", content))):
+            raise PermissionDenied(
+                "It looks like a code or password. It is kept only if the person asks for it"
+            )
+        if speaker.person_id is None and not (asked or shared):
+            raise PermissionDenied(
+                "It is not known who speaks: kept is only what is for everybody, or asked for with a word"
+            )
+        if speaker.person_id is None and firewall.clean(content, addressed=True).found:
+            raise PermissionDenied(
+                "It reads like an order to the assistant. Of that only what a known person says is kept"
+            )
         heard = Provenance(
             at=dt_util.utcnow(),
             person=speaker.person_id,
@@ -185,23 +207,6 @@ class MemoryTool(HomeAgentTool):
         if not run.disclosure.home and not _may_see(run)(memory):
             result["note"] = _withheld(run)
         return result
-
-    def _taken_back(self, content: str, run: ToolRun) -> list[Memory]:
-        """Return the memories in whose place a correction goes; they keep whose they are.
-
-        Who corrects must be known and may do no more than one who forgets. What the home has observed is not
-        the word of a person, so nobody's sentence replaces it.
-        """
-        speaker = run.speaker
-        if speaker.person_id is None or self._store is None or not corrects(run.sentence):
-            return []
-        return [
-            memory
-            for memory in self._store.alike(content, ALIKE, may_see=_may_see(run))
-            if not memory.private
-            and memory.origin is not Origin.OBSERVED
-            and takes_back(memory.content, content, run.sentence, speaker.person or "")
-        ]
 
     async def async_note(
         self, category: str, key: str, value: str, run: ToolRun, sensitivity: str | None = None
@@ -249,7 +254,8 @@ class MemoryTool(HomeAgentTool):
         if not run.disclosure.people:
             raise PermissionDenied(OUTSIDE)
         said = set(words(without_article(text)))
-        is_speaker = bool(said) and said <= {*_speaker_words(), *words(run.speaker.person or "")}
+        speakers = (*all_words("memory.self"), *all_words("memory.speakers"), run.speaker.person or "")
+        is_speaker = bool(said) and said <= {word for entry in speakers for word in words(entry)}
         is_all = is_speaker or text.strip().casefold() in EVERYTHING
         limit = limit or (MAX_LISTED if is_all else DEFAULT_LIMIT)
         entries = self._entries(run) if self._profile is not None else []
@@ -366,7 +372,6 @@ class MemoryTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether nothing is remembered or forgotten."""
         return args.get("action") == RECALL
 
     @override
@@ -385,7 +390,6 @@ class MemoryTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return that something is remembered or forgotten."""
         if not isinstance(result, Mapping) or not result.keys().isdisjoint(("note", "also_remembered")):
             return ()
         key = {REMEMBER: "remembered", FORGET: "forgotten"}.get(args["action"])
@@ -397,14 +401,24 @@ class MemoryTool(HomeAgentTool):
         An entry is "key: value" for a key of which there is one value, and the name by which the person wants
         to be called. Text that is judged more strictly, with a code or of an unknown speaker, is a memory's.
         """
-        text = _about_device(text)
+        pair = _PAIR.fullmatch(text)
+        # No profile of a person takes "nickname: Sparky = light.desk".
+        is_name = pair is not None and fold_letters(pair[1].strip()) in CALLED
+        device = _ENTITY_ID.search(pair[2]) if pair is not None and is_name else None
+        if pair and device and device[0].partition(".")[0] in DOMAINS:
+            spoken = (pair[2][: device.start()] + pair[2][device.end() :]).strip(" =:>-→()\"'")
+            if not spoken:
+                raise ValidationError(
+                    "text: this is a device. Write what it is called: NAME means its entity_id"
+                )
+            text, pair = f"{spoken} means {device[0]}", None
         name = run.speaker.person or ""
         shared = household and is_households(text, run.sentence, name)
         is_strict = holds_secret(text) or (run.speaker.person_id is None and not shared)
         if self._noting is not None and not is_strict:
             category = HOUSEHOLD if shared else PERSON
             key, value, is_single = "", "", False
-            if pair := _PAIR.fullmatch(text):
+            if pair:
                 key, value = pair[1].strip(), pair[2].strip()
                 is_single = fold_letters(key) in SINGLE or self._store is None
             elif not shared:
@@ -531,42 +545,8 @@ def _withheld(run: ToolRun) -> str:
     return WITHHELD if run.disclosure.people else f"{WITHHELD}. {SWITCH}"
 
 
-def _check_keepable(content: str, run: ToolRun, *, asked: bool, secret: bool, shared: bool) -> None:
-    """Raise PermissionDenied for a secret, or words of an unknown voice, that may not be kept."""
-    if secret and run.speaker.person_id is None:
-        raise PermissionDenied("A code or password is remembered only for a known person")
-    if secret and not (asked and all(digits in run.sentence for digits in re.findall(r"\d+", content))):
-        raise PermissionDenied("It looks like a code or password. It is kept only if the person asks for it")
-    if run.speaker.person_id is not None:
-        return
-    if not (asked or shared):
-        raise PermissionDenied(
-            "It is not known who speaks: kept is only what is for everybody, or asked for with a word"
-        )
-    if firewall.clean(content, addressed=True).found:
-        raise PermissionDenied(
-            "It reads like an order to the assistant. Of that only what a known person says is kept"
-        )
-
-
 def _has_key(entry: ProfileEntry, key: str) -> bool:
     return fold_letters(entry.key) == fold_letters(key)
-
-
-def _about_device(text: str) -> str:
-    """Return a name for a device as a memory: no profile of a person takes "nickname: Sparky = light.desk".
-
-    Raises ValidationError for an entity ID without a name.
-    """
-    pair = _PAIR.fullmatch(text)
-    if pair is None or fold_letters(pair[1].strip()) not in CALLED:
-        return text
-    if (found := _ENTITY_ID.search(pair[2])) is None or found[0].partition(".")[0] not in DOMAINS:
-        return text
-    name = (pair[2][: found.start()] + pair[2][found.end() :]).strip(" =:>-→()\"'")
-    if not name:
-        raise ValidationError("text: this is a device. Write what it is called: NAME means its entity_id")
-    return f"{name} means {found[0]}"
 
 
 def _memory_line(memory: Memory, names: Mapping[str, str]) -> str:
@@ -575,13 +555,6 @@ def _memory_line(memory: Memory, names: Mapping[str, str]) -> str:
     how = [] if memory.origin is Origin.TOLD else [memory.origin.value]
     since = dt_util.as_local(memory.created_at).strftime("%Y-%m-%d")
     return f"{memory.content} ({', '.join((*how, *sayers, since))})"
-
-
-@cache
-def _speaker_words() -> frozenset[str]:
-    """Return the words by which speakers, and models that speak of them, mean the speaker, folded."""
-    entries = (*all_words("memory.self"), *all_words("memory.speakers"))
-    return frozenset(word for entry in entries for word in words(entry))
 
 
 def remembering_tools(

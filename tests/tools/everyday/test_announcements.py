@@ -217,23 +217,6 @@ async def test_an_announcement_cannot_be_undone(house: TalkingHouse) -> None:
     assert house.said == {"Kitchen": [DINNER]}
 
 
-async def test_in_the_language_of_the_listener(house: TalkingHouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A satellite with another voice asks for another text first; what comes then is said."""
-    bedroom = house.satellites["Bedroom"].entity_id
-
-    def language_of(_hass: HomeAssistant, device: Any) -> str:
-        return "de-DE" if device.entity_id == bedroom else "en-GB"
-
-    monkeypatch.setattr("custom_components.home_agent.tools.everyday.notify_tool.language_of", language_of)
-    first = ("notify_person", {"person": "everybody", "message": DINNER})
-    second = ("notify_person", {"person": "Bedroom", "message": "Das Essen ist fertig"})
-    house.agent.server.script([tool_calls([first]), tool_calls([second]), text("Done.")])
-    await house.agent.say("Tell everybody that dinner is ready", context=house.anna)
-    assert house.said == {"Kitchen": [DINNER], "Living Room": [DINNER], "Bedroom": ["Das Essen ist fertig"]}
-    results = [str(m["content"]) for m in house.agent.server.chats[-1].messages if m["role"] == "tool"]
-    assert "the voice in Bedroom speaks de-DE" in results[0]
-
-
 async def test_offered_where_something_can_speak(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A satellite is enough; a home without anything is not offered the tool."""
     house = await async_talking_house(hass, model_server, (), notify_targets=[])

@@ -442,29 +442,28 @@ async def async_check_allowed(
 # Undo
 
 
-def last_edit(own: OwnAutomations | None, run: ToolRun) -> AutomationEdit | None:
-    """Return the last edit by the speaker that was not undone; None if there is none."""
+def _edits_by_speaker(own: OwnAutomations | None, run: ToolRun) -> list[AutomationEdit]:
     user_id = run.speaker.context.user_id
-    for edit in own.edits if own is not None and user_id is not None else ():
-        if edit.user_id == user_id and not edit.undone and edit.turn_id != run.speaker.turn_id:
-            return edit
-    return None
+    return [edit for edit in own.edits if edit.user_id == user_id] if own is not None and user_id else []
+
+
+def last_edit(own: OwnAutomations | None, run: ToolRun) -> AutomationEdit | None:
+    """Return the last edit by the speaker, before this turn, that was not undone; None if there is none."""
+    edits = _edits_by_speaker(own, run)
+    return next((edit for edit in edits if not edit.undone and edit.turn_id != run.speaker.turn_id), None)
 
 
 def edit_rows(own: OwnAutomations | None, run: ToolRun) -> list[JsonValueType]:
     """Return what the speaker did with automations lately, the newest first."""
-    user_id = run.speaker.context.user_id
-    rows: list[JsonValueType] = [
+    return [
         {
             "at": dt_util.as_local(edit.at).strftime("%Y-%m-%d %H:%M"),
             "did": edit.told()[0],
             "automation": edit.automation.alias,
             **({"undone": True} if edit.undone else {}),
         }
-        for edit in (own.edits if own is not None and user_id is not None else ())
-        if edit.user_id == user_id
+        for edit in _edits_by_speaker(own, run)[:MAX_ROWS]
     ]
-    return rows[:MAX_ROWS]
 
 
 async def async_undo_edit(edit: AutomationEdit, own: OwnAutomations, run: ToolRun) -> JsonValueType:
@@ -692,19 +691,12 @@ class _Loader(_Base):  # type: ignore[misc]
 _Loader.add_constructor(None, _Loader.construct_undefined)
 
 
-def _parse(text: str) -> Any:
-    """Return the parsed text. Raises AutomationRefusedError for invalid YAML."""
-    try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as err:
-        raise AutomationRefusedError("automations_unreadable") from err
-
-
 def automations_in(text: str) -> list[Any]:
     """Return the automations of a text. Raises AutomationRefusedError for anything but a list."""
-    items = _parse(text)
-    if items is None:
-        return []
-    if not isinstance(items, list):
+    try:
+        items = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as err:
+        raise AutomationRefusedError("automations_unreadable") from err
+    if not isinstance(items, list | None):
         raise AutomationRefusedError("automations_unreadable")
-    return items
+    return items or []

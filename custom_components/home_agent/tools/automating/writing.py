@@ -308,50 +308,60 @@ class ClauseReader:
 
     def read(self, value: Any, role: str) -> list[Config]:
         """Return triggers, or conditions of which all must hold. Raises ValidationError."""
-        items = (_fields(item, role) for item in _items(value, f"{role}s"))
-        return [config for kind, fields in items for config in self._clauses(role, kind, fields)]
+        configs: list[Config] = []
+        for item in _items(value, f"{role}s"):
+            kind, fields = _fields(item, role)
+            if kind in ("time", "sun"):
+                configs += self._times(role, kind, fields)
+                continue
+            lasts = {"for": as_duration(read_for(fields["for"], self._language))} if "for" in fields else {}
+            if (config := self._persons(role, kind, fields)) is None:
+                if kind == "numeric_state":
+                    config = {role: kind, **self._compared(fields)}
+                else:
+                    states = self._entities(fields)
+                    config = {role: "state", "entity_id": [state.entity_id for state in states]}
+                    wanted: dict[str, Any] = {}
+                    for key in ("from", "to"):
+                        names = [self._states.read(states[0], each) for each in as_values(fields.get(key))]
+                        wanted[key] = names[0] if len(names) == 1 else names
+                    if role == TRIGGER:
+                        config |= {"from": wanted["from"]} if wanted["from"] else {"not_from": [*_GONE]}
+                        config |= {"to": wanted["to"]} if wanted["to"] else {"not_to": [*_GONE]}
+                    elif wanted["to"]:
+                        config["state"] = wanted["to"]
+                    else:
+                        raise ValidationError(f"conditions: state is missing. Give {FORMS[CONDITION][kind]}")
+            configs.append(config | lasts)
+        return configs
 
-    def _clauses(self, role: str, kind: str, fields: Config) -> list[Config]:
-        if kind in ("time", "sun"):
-            return self._starts(kind, fields) if role == TRIGGER else self._windows(kind, fields)
-        lasts = {"for": as_duration(read_for(fields["for"], self._language))} if "for" in fields else {}
-        if (who := self._who(kind, fields)) is not None:
-            return [self._of_persons(role, who, fields) | lasts]
-        if kind == "numeric_state":
-            return [{role: kind, **self._compared(fields)} | lasts]
-        states = self._entities(fields)
-        config: Config = {role: "state", "entity_id": [state.entity_id for state in states]}
-        if role == TRIGGER:
-            for key, other in (("from", "not_from"), ("to", "not_to")):
-                wanted = self._named_states(states, fields.get(key))
-                config |= {key: wanted} if wanted else {other: [*_GONE]}
-        elif wanted := self._named_states(states, fields.get("to")):
-            config["state"] = wanted
+    def _times(self, role: str, kind: str, fields: Config) -> list[Config]:
+        """Return what starts at a time or with the sun, or the conditions of a window."""
+        names = [str(each).casefold() for each in as_values(fields.get("weekday"))]
+        if all(each in WEEKDAYS for each in names):
+            numbers = {WEEKDAYS.index(each) for each in names}
         else:
-            raise ValidationError(f"conditions: state is missing. Give {FORMS[CONDITION][kind]}")
-        return [config | lasts]
-
-    def _starts(self, kind: str, fields: Config) -> list[Config]:
-        if kind == "time":
-            times = [self._clock(at) for at in as_values(fields.get("at"))]
-            return [{TRIGGER: kind, "at": at, **self._weekday(fields)} for at in times]
-        if (event := str(fields.get("event")).casefold()) not in (SUNSET, SUNRISE):
-            raise ValidationError(f"event: give sunset or sunrise, as in {FORMS[TRIGGER][kind]}")
-        return [{TRIGGER: kind, "event": event} | self._offset(fields, "offset")]
-
-    def _windows(self, kind: str, fields: Config) -> list[Config]:
-        after, before = (self._end(fields, side) for side in ("after", "before"))
-        days = self._weekday(fields)
-        configs = _window(after, before) if after or before else []
+            numbers = {*(read_days(", ".join(names), self._language, "weekday", alone=True) or EVERY_DAY)}
+        is_every_day = numbers in (set(), set(EVERY_DAY))
+        days = {} if is_every_day else {"weekday": [WEEKDAYS[day] for day in sorted(numbers)]}
+        if role == TRIGGER and kind == "time":
+            return [{TRIGGER: kind, "at": self._clock(at), **days} for at in as_values(fields.get("at"))]
+        if role == TRIGGER:
+            if (event := str(fields.get("event")).casefold()) not in (SUNSET, SUNRISE):
+                raise ValidationError(f"event: give sunset or sunrise, as in {FORMS[TRIGGER][kind]}")
+            return [{TRIGGER: kind, "event": event} | self._offset(fields, "offset")]
+        ends: dict[str, Config] = {"after": {}, "before": {}}
+        for side in ends.keys() & fields.keys():
+            if (event := str(fields[side]).casefold()) in (SUNSET, SUNRISE):
+                ends[side] = {side: event, **self._offset(fields, f"{side}_offset")}
+            else:
+                ends[side] = {side: self._clock(fields[side])}
+        configs = _window(ends["after"], ends["before"]) if any(ends.values()) else []
         if not configs and "weekday" not in fields:
             raise ValidationError(f"conditions: a time is missing. Give {FORMS[CONDITION][kind]}")
         return [*configs, {CONDITION: "time", **days}] if days else configs
 
     # Entities
-
-    def _named_states(self, states: Sequence[State], value: Any) -> Any:
-        names = [self._states.read(states[0], each) for each in as_values(value)]
-        return names[0] if len(names) == 1 else names
 
     def _entities(self, fields: Config) -> list[State]:
         """Return the states of the entities of a clause, all of one domain. Raises ValidationError."""
@@ -398,13 +408,16 @@ class ClauseReader:
 
     # Persons, who need not be exposed: their state is not told
 
-    def _who(self, kind: str, fields: Config) -> list[str] | str | None:
-        """Return the persons that a clause is about, or a word for them; None for other entities."""
+    def _persons(self, role: str, kind: str, fields: Config) -> Config | None:
+        """Return a clause about persons who come or leave, are somewhere or away; a restart is neither.
+
+        None for other entities. Raises ValidationError.
+        """
         names = texts(fields.get("person") or fields.get("entity_id"))
         if kind == "numeric_state" and names == (_HOME,):
             if (limits := _limits(fields)) not in ({"below": 1}, {"above": 0}):
                 raise ValidationError(f"{_HOME}: give below: 1 for nobody, or above: 0 for somebody")
-            return NOBODY if "below" in limits else SOMEBODY
+            return {role: kind, "entity_id": _HOME, **limits}
         are_persons = all(
             each.startswith("person.") or squash(each) in _ALL or squash(each) in self_words()
             for each in names
@@ -416,57 +429,51 @@ class ClauseReader:
         persons = sorted(self._hass.states.async_all("person"), key=lambda state: state.entity_id)
         if not persons:
             raise ValidationError(NO_PERSONS)
-        if len(names) == 1 and (word := _ALL.get(squash(names[0]))) is not None:
-            return word
-        listed, speaker = ", ".join(plain(state.name) for state in persons), self._run.speaker
+        comes, zone = self._place(fields)
         ids: list[str] = []
+        if len(names) == 1 and (who := _ALL.get(squash(names[0]))) is not None:
+            # "Everybody leaves" is said as well as "nobody is home" and "the last one leaves".
+            nobody = who == NOBODY or (who == EVERYBODY and not comes)
+            if who == EVERYBODY and comes and role == TRIGGER:
+                raise ValidationError("person: everybody at home starts nothing; use it as a condition")
+            if who == SOMEBODY and role == CONDITION and not comes:
+                raise ValidationError("person: name who must be away, or use nobody")
+            if nobody or (who == SOMEBODY and role == CONDITION):
+                if zone != _HOME:
+                    raise ValidationError(
+                        "person: name the persons; nobody and somebody are known for home only"
+                    )
+                return {
+                    role: "numeric_state",
+                    "entity_id": _HOME,
+                    **({"below": 1} if nobody else {"above": 0}),
+                }
+            names, ids = (), [state.entity_id for state in persons]
+        listed, speaker = ", ".join(plain(state.name) for state in persons), self._run.speaker
         for name in names:
+            wanted = squash(name.removeprefix("person."))
+            meant = [state.entity_id for state in persons if is_called(wanted, state.name, state.entity_id)]
+            problem = f"{name[:40]!r} is not known. There are"
             if squash(name) in self_words():
                 user_id = speaker.context.user_id
                 own = entity_of_person(self._hass, person_id=speaker.person_id, user_id=user_id)
-                if own is None:
-                    whose = "" if user_id is None else ", and the user has no person"
-                    problem = f"it is not known which person is speaking{whose}"
-                    raise ValidationError(f"person: {problem}. Give the name of a person: {listed}"[:300])
-                ids.append(own)
-                continue
-            wanted = squash(name.removeprefix("person."))
-            meant = [state.entity_id for state in persons if is_called(wanted, state.name, state.entity_id)]
+                meant = [own] if own else []
+                whose = "" if user_id is None else ", and the user has no person"
+                problem = f"it is not known which person is speaking{whose}. Give the name of a person"
             if len(meant) != 1:
-                raise ValidationError(f"person: {name[:40]!r} is not known. There are: {listed}"[:300])
+                raise ValidationError(f"person: {problem}: {listed}"[:300])
             ids += meant
-        return ids
-
-    def _of_persons(self, role: str, who: list[str] | str, fields: Config) -> Config:
-        """Return a clause about persons who come or leave, are somewhere or away; a restart is neither."""
-        comes, zone = self._place(fields)
-        limits: dict[str, int] = {}
-        # "Everybody leaves" is said as well as "nobody is home" and "the last one leaves".
-        if who == NOBODY or (who == EVERYBODY and not comes):
-            limits = {"below": 1}
-        elif who == EVERYBODY and role == TRIGGER:
-            raise ValidationError("person: everybody at home starts nothing; use it as a condition")
-        elif who == SOMEBODY and role == CONDITION:
-            if not comes:
-                raise ValidationError("person: name who must be away, or use nobody")
-            limits = {"above": 0}
-        if limits:
-            if zone != _HOME:
-                raise ValidationError("person: name the persons; nobody and somebody are known for home only")
-            return {role: "numeric_state", "entity_id": _HOME, **limits}
-        ids = sorted(self._hass.states.async_entity_ids("person")) if isinstance(who, str) else who
-        if role == CONDITION:
-            if zone != _HOME:
-                return {"condition": "zone", "entity_id": ids, "zone": zone}
-            there = {"condition": "state", "entity_id": ids, "state": STATE_HOME}
-            return there if comes else {"condition": "not", "conditions": [there]}
-        if zone != _HOME:
+        if role == TRIGGER and zone == _HOME:
+            gone = [*_GONE]
+            moves = {"to": STATE_HOME, "not_from": gone} if comes else {"from": STATE_HOME, "not_to": gone}
+            return {"trigger": "state", "entity_id": ids, **moves}
+        if role == TRIGGER:
             event = "enter" if comes else "leave"
             return {"trigger": "zone", "entity_id": ids, "zone": zone, "event": event}
-        moves = (
-            {"to": STATE_HOME, "not_from": [*_GONE]} if comes else {"from": STATE_HOME, "not_to": [*_GONE]}
-        )
-        return {"trigger": "state", "entity_id": ids, **moves}
+        if zone != _HOME:
+            return {"condition": "zone", "entity_id": ids, "zone": zone}
+        there = {"condition": "state", "entity_id": ids, "state": STATE_HOME}
+        return there if comes else {"condition": "not", "conditions": [there]}
 
     def _place(self, fields: Config) -> tuple[bool, str]:
         """Return whether persons come or are there, rather than leave or are away, and the zone."""
@@ -498,24 +505,6 @@ class ClauseReader:
         if clock is None:
             raise ValidationError(f"{text[:40]!r} is no time of the day. Give '22:30'")
         return clock.strftime("%H:%M:%S")
-
-    def _end(self, fields: Config, side: str) -> Config:
-        """Return one side of a window as Home Assistant writes it; empty if it is open."""
-        if (value := fields.get(side)) is None:
-            return {}
-        if (event := str(value).casefold()) in (SUNSET, SUNRISE):
-            return {side: event, **self._offset(fields, f"{side}_offset")}
-        return {side: self._clock(value)}
-
-    def _weekday(self, fields: Config) -> Config:
-        """Return the days of a clause; nothing for every day. Raises ValidationError."""
-        names = [str(each).casefold() for each in as_values(fields.get("weekday"))]
-        if all(each in WEEKDAYS for each in names):
-            days = [WEEKDAYS.index(each) for each in names]
-        else:
-            days = list(read_days(", ".join(names), self._language, "weekday", alone=True) or EVERY_DAY)
-        is_limited = set(days) not in (set(), set(EVERY_DAY))
-        return {"weekday": [WEEKDAYS[day] for day in sorted(set(days))]} if is_limited else {}
 
     def _offset(self, fields: Config, key: str) -> Config:
         """Return a time before or after an event of the sun; empty for none. Raises ValidationError."""
@@ -662,22 +651,18 @@ class ActionReader:
             return
         data = args.get("data")
         told = {**args, **data} if isinstance(data, Mapping) else args
-        if "tell" not in told and not str(args.get("action") or "").startswith(NOTIFY):
-            await self._async_control(args)
-            return
-        message = one_line(str(told.get("message") or ""), MAX_MESSAGE)
-        if not message:
-            raise ValidationError("message: say what is to be told")
-        if self._messages is None:
-            raise ValidationError("actions: messages cannot be sent here")
-        room = told.get("area") or told.get("room")
-        whom = room or told.get("tell") or told.get("person") or "me"
-        receivers = ", ".join(map(str, as_values(whom)))
-        calls = await self._messages.async_calls(receivers, message, self._run, to_phone=not room)
-        self._add(_merged(calls))
-
-    async def _async_control(self, args: dict[str, Any]) -> None:
         run, control = self._run, self._control
+        if "tell" in told or str(args.get("action") or "").startswith(NOTIFY):
+            message = one_line(str(told.get("message") or ""), MAX_MESSAGE)
+            if not message:
+                raise ValidationError("message: say what is to be told")
+            if self._messages is None:
+                raise ValidationError("actions: messages cannot be sent here")
+            room = told.get("area") or told.get("room")
+            whom = room or told.get("tell") or told.get("person") or "me"
+            receivers = ", ".join(map(str, as_values(whom)))
+            self._add(_merged(await self._messages.async_calls(receivers, message, run, to_phone=not room)))
+            return
         if control is None:
             raise ValidationError("actions: devices cannot be controlled here")
         name = str(args.get("service") or args.get("action") or "")
@@ -942,7 +927,6 @@ class AutomationTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether automations are only listed."""
         return args.get("action") == "list"
 
     @override
@@ -965,8 +949,28 @@ class AutomationTool(HomeAgentTool):
         if action in ("on", "off"):
             if not every:
                 check_administrator(user)
-            known = choose_automation(every, name, self.own, run)
-            return await self._async_switch(known, run, user, on=action == "on")
+            known, on = choose_automation(every, name, self.own, run), action == "on"
+            result: JsonValueType = {"switched": action, "name": known.name}
+            if run.guard.is_exposed(known.entity_id):
+                ids = (known.entity_id,)
+                await run.call(ServiceCall(domain=AUTOMATION, service=f"turn_{action}", entity_ids=ids))
+                return result
+
+            async def switch() -> None:
+                judge_switch(run, known.entity_id, user, on=on)
+                state = run.hass.states.get(known.entity_id)
+                was_on = state is not None and state.state == STATE_ON
+                await async_switch_automation(run.hass, known.entity_id, run.speaker.context, on=on)
+                kept = known.own or OwnAutomation(id=known.id, alias=known.name)
+                if was_on is not on:
+                    self.own.note(AutomationEdit.by(run.speaker, kept, kept, on))
+                    note_in_journal(run, action, known.entity_id, kept.sentence)
+
+            if judge_switch(run, known.entity_id, user, on=on) is Verdict.CONFIRM or run.tainted:
+                change = AutomationChange.ON if on else AutomationChange.OFF
+                self._ask(run, FrozenAutomation(change=change, name=known.name, begin=switch))
+            await switch()
+            return result
         check_administrator(user)
         if action == "create":
             return await self._async_write(None, args, run)
@@ -1057,32 +1061,6 @@ class AutomationTool(HomeAgentTool):
         freeze(run.hass, run.draft, item)
         shown = {"name": item.name, "yaml": item.yaml} if item.yaml else {"name": item.name}
         raise TargetsFailed(f"{item.name}: {WAITS}", dict[str, JsonValueType](shown))
-
-    async def _async_switch(
-        self, known: KnownAutomation, run: ToolRun, user: User | None, *, on: bool
-    ) -> JsonValueType:
-        """Switch an automation on or off: an administrator any of them, others those that are exposed."""
-        change = AutomationChange.ON if on else AutomationChange.OFF
-        result: JsonValueType = {"switched": change.value, "name": known.name}
-        if run.guard.is_exposed(known.entity_id):
-            ids = (known.entity_id,)
-            await run.call(ServiceCall(domain=AUTOMATION, service=f"turn_{change.value}", entity_ids=ids))
-            return result
-
-        async def switch() -> None:
-            judge_switch(run, known.entity_id, user, on=on)
-            state = run.hass.states.get(known.entity_id)
-            was_on = state is not None and state.state == STATE_ON
-            await async_switch_automation(run.hass, known.entity_id, run.speaker.context, on=on)
-            kept = known.own or OwnAutomation(id=known.id, alias=known.name)
-            if was_on is not on:
-                self.own.note(AutomationEdit.by(run.speaker, kept, kept, on))
-                note_in_journal(run, change.value, known.entity_id, kept.sentence)
-
-        if judge_switch(run, known.entity_id, user, on=on) is Verdict.CONFIRM or run.tainted:
-            self._ask(run, FrozenAutomation(change=change, name=known.name, begin=switch))
-        await switch()
-        return result
 
     async def _async_list(self, run: ToolRun, user: User | None) -> JsonValueType:
         """Return the automations: all for an administrator, for others those that are exposed."""

@@ -170,16 +170,25 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
     """Return a call as one or several calls of the tools that there are; unknown ones as they are."""
     word = _word(call.tool_name)
     name = _offered(call.tool_name, tools)
-    if NOTIFY in tools and (call.tool_name == NOTIFY or call.tool_name not in tools):
-        said = _as_message(call, word)
-        if TIMER in tools and (reminder := _as_reminder(said or call)):
-            return [Adapted(reminder, "reminder_mapped")]
-        if said:
-            return [Adapted(said, "message_mapped")]
+    is_own = call.tool_name in tools and call.tool_name != NOTIFY
+    told = call if is_own or NOTIFY not in tools else _as_message(call, word, has_timer=TIMER in tools)
+    if told != call:
+        return [Adapted(told, "reminder_mapped" if told.tool_name == TIMER else "message_mapped")]
     if name is not None:
         rule = "tool_name_mapped" if name != call.tool_name else None
         renamed = replace(call, tool_name=name)
-        return list(_from_services(renamed, word)) or [Adapted(renamed, rule, _switching(renamed))]
+        if services := list(_from_services(renamed, word)):
+            return services
+        verb, meanings = str(call.tool_args.get("action")).casefold(), dict[str, str]()
+        if name == CONTROL and verb in STARTING and any(call.tool_args.get(slot) for slot in NAMING):
+            meanings = {
+                domain: STARTING[verb]
+                for domain, facts in DOMAINS.items()
+                if facts.is_switched_with_everything
+                and verb not in facts.actions
+                and STARTING[verb] in facts.actions
+            }
+        return [Adapted(renamed, rule, meanings)]
     if UNPARSED in call.tool_args:
         wanted = QUERY if word in READS else CONTROL
         return [Adapted(replace(call, tool_name=wanted) if is_known(call.tool_name, tools) else call)]
@@ -197,16 +206,6 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
         args = tidy(call.tool_args) or {"entity_id": "*"}
         return [Adapted(replace(call, tool_name=QUERY, tool_args=args), "read_mapped")]
     return [Adapted(call)]
-
-
-def _switching(call: llm.ToolInput) -> dict[str, str]:
-    """Return what starting means by domain, for named devices that are only turned on and off."""
-    word, args = str(call.tool_args.get("action")).casefold(), call.tool_args
-    plain = STARTING.get(word)
-    if call.tool_name != CONTROL or plain is None or not any(args.get(slot) for slot in NAMING):
-        return {}
-    switched = {name: facts.actions for name, facts in DOMAINS.items() if facts.is_switched_with_everything}
-    return {name: plain for name, actions in switched.items() if word not in actions and plain in actions}
 
 
 def is_known(name: str, tools: Mapping[str, llm.Tool]) -> bool:
@@ -352,15 +351,16 @@ def _split(args: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return slots, loose
 
 
-def _as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
-    """Return a call as one of notify_person; None if it is none, or is one as it should be.
+def _as_message(call: llm.ToolInput, word: str, *, has_timer: bool) -> llm.ToolInput:
+    """Return a call of a tool for messages as one of notify_person; as it is if it is none.
 
-    `word` is the squashed name of the tool. A broadcast without a receiver is for everybody.
+    `word` is the squashed name of the tool. A broadcast without a receiver is for everybody. A message of a
+    speaker to themselves for later is a reminder, which is told where it was set.
     """
     given = call.tool_args
     is_message = call.tool_name == NOTIFY or (word in MESSAGE_NAMES and not _SCRIPT.match(call.tool_name))
     if UNPARSED in given or not is_message:
-        return None
+        return call
     nested = given.get("target") if isinstance(given.get("target"), dict) else {}
     fields: dict[str, Any] = {**given, **(nested or {})}
     said = next((value for key in TEXTS if isinstance(value := fields.get(key), str)), None)
@@ -368,30 +368,16 @@ def _as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
     receiver = ", ".join(named) or ("" if call.tool_name == NOTIFY else ALL)
     known = {*RECEIVERS, *TEXTS, *MESSAGE_BESIDE, *TIMES, REPEAT}
     if said is None or not receiver or not fields.keys() <= known:
-        return None
-    args: dict[str, Any] = {"person": receiver, "message": said}
-    if isinstance(given.get("to_phone"), bool):
-        args["to_phone"] = given["to_phone"]
-    if when := next((str(value) for key in TIMES if (value := fields.get(key))), None):
-        args["when"] = when
-    if repeat := fields.get(REPEAT):
-        args[REPEAT] = str(repeat)
-    if call.tool_name == NOTIFY and args == given:
-        return None
-    return replace(call, tool_name=NOTIFY, tool_args=args)
-
-
-def _as_reminder(call: llm.ToolInput) -> llm.ToolInput | None:
-    """Return a message of a speaker to themselves for later as a reminder, which is told where it was set."""
-    args = call.tool_args
-    receiver = str(args.get("person", ""))
-    to_self = squash(receiver) in self_words() and receiver.islower()  # "mia" is Italian for my, Mia a name
-    if call.tool_name != NOTIFY or not to_self or not args.get("when") or args.get("to_phone"):
-        return None
-    beside = {key: args[key] for key in ("when", REPEAT) if args.get(key)}
-    return replace(
-        call, tool_name=TIMER, tool_args={"action": "set", "name": args.get("message", ""), **beside}
-    )
+        return call
+    when = next((str(value) for key in TIMES if (value := fields.get(key))), "")
+    times = {"when": when, REPEAT: str(fields.get(REPEAT) or "")}
+    times = {key: value for key, value in times.items() if value}
+    # "mia" is Italian for my, Mia a name
+    to_self = squash(receiver) in self_words() and receiver.islower() and not given.get("to_phone")
+    if has_timer and to_self and when:
+        return replace(call, tool_name=TIMER, tool_args={"action": "set", "name": said, **times})
+    beside = {"to_phone": given["to_phone"]} if isinstance(given.get("to_phone"), bool) else {}
+    return replace(call, tool_name=NOTIFY, tool_args={"person": receiver, "message": said, **beside, **times})
 
 
 BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
@@ -531,13 +517,30 @@ def _is_nothing(value: Any, schema: Any) -> bool:
 
 def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
     """Return a value in a type that its slot takes, and choices as they are spelled there."""
-    wanted = types_of(schema)
+    wanted, choices = types_of(schema), choices_of(schema)
     if not _is(value, wanted):
-        value, rule = _in_type(value, wanted, schema)
+        text = value.strip() if isinstance(value, str) else ""
+        word, is_number = text.casefold(), isinstance(value, int | float) and not isinstance(value, bool)
+        rule = ""
+        if text and (inner := opened(text)) is not text and _is(inner, wanted):
+            value, rule = inner, "json_text_read"
+        elif isinstance(value, list) and len(value) == 1 and _is(value[0], wanted):
+            value, rule = value[0], "list_unwrapped"
+        elif "string" in wanted and value and isinstance(value, list) and {*map(type, value)} == {str}:
+            value, rule = ", ".join(value), "list_joined"
+        elif "array" in wanted and (is_number or (text and not _is_nothing(text, {}))):
+            parts = [part.strip() for part in text.split(",")]
+            value, rule = (parts if all(part in choices for part in parts) else [value]), "list_wrapped"
+        elif "boolean" in wanted and word in _TRUTHS:
+            value, rule = _TRUTHS[word], "number_read"
+        elif wanted & {"number", "integer"} and (number := _NUMBER.fullmatch(text)):
+            size = float(number[1].replace(",", "."))
+            value, rule = int(size) if size.is_integer() else size, "number_read"
+        elif is_number and "string" in wanted:
+            value, rule = str(int(value) if float(value).is_integer() else value), "text_written"
         rules.update({rule: None} if rule else {})
     if isinstance(value, Mapping) and slots_of(schema):
         return _read(dict(value), schema, SLOT_WORDS, rules)
-    choices = choices_of(schema)
     several = value if isinstance(value, list) else [value]
     spelled = []
     for item in several:
@@ -549,30 +552,6 @@ def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
         return value
     rules["choice_spelled"] = None
     return spelled if isinstance(value, list) else spelled[0]
-
-
-def _in_type(value: Any, wanted: frozenset[str], schema: Any) -> tuple[Any, str]:
-    """Return a value as one of the wanted types with the name of the repair, or as it is without one."""
-    text = value.strip() if isinstance(value, str) else ""
-    word, is_number = text.casefold(), isinstance(value, int | float) and not isinstance(value, bool)
-    read, rule = value, ""
-    if text and (inner := opened(text)) is not text and _is(inner, wanted):
-        read, rule = inner, "json_text_read"
-    elif isinstance(value, list) and len(value) == 1 and _is(value[0], wanted):
-        read, rule = value[0], "list_unwrapped"
-    elif "string" in wanted and value and isinstance(value, list) and {*map(type, value)} == {str}:
-        read, rule = ", ".join(value), "list_joined"
-    elif "array" in wanted and (is_number or (text and not _is_nothing(text, {}))):
-        parts, choices = [part.strip() for part in text.split(",")], choices_of(schema)
-        read, rule = (parts if all(part in choices for part in parts) else [value]), "list_wrapped"
-    elif "boolean" in wanted and word in _TRUTHS:
-        read, rule = _TRUTHS[word], "number_read"
-    elif wanted & {"number", "integer"} and (number := _NUMBER.fullmatch(text)):
-        size = float(number[1].replace(",", "."))
-        read, rule = int(size) if size.is_integer() else size, "number_read"
-    elif is_number and "string" in wanted:
-        read, rule = str(int(value) if float(value).is_integer() else value), "text_written"
-    return read, rule
 
 
 def are_arguments(text: str, tools: Mapping[str, llm.Tool]) -> bool:

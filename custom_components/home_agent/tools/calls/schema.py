@@ -41,7 +41,6 @@ class JsonSchema(probatio.Schema):
 
     @override
     def __call__(self, data: Any, **options: Any) -> Any:
-        """Return the arguments with defaults filled in."""
         return self._checks(data, **options)
 
 
@@ -131,8 +130,29 @@ def check(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
     try:
         checked: dict[str, Any] = _parameters(tool).checks(args)
     except probatio.MultipleInvalid as err:
-        missing_first = sorted(err.errors, key=lambda one: not isinstance(one, probatio.RequiredFieldInvalid))
-        problem = "; ".join(_problem(one, json_schema(tool), args) for one in missing_first)
+        problems: list[str] = []
+        for each in sorted(err.errors, key=lambda one: not isinstance(one, probatio.RequiredFieldInvalid)):
+            slot: Any = json_schema(tool)
+            value: Any = args
+            for part in each.path:
+                slot = slot if isinstance(part, int) else slots_of(slot).get(str(part), {})
+                with suppress(LookupError, TypeError):
+                    value = value[part]
+            name = cut(".".join(map(str, each.path)), MAX_PATH) or "arguments"
+            shown = cut(repr(value), MAX_VALUE)
+            near = getattr(each, "candidates", ())  # first what comes near
+            choices = listed([*near, *(str(choice) for choice in choices_of(slot))])
+            if isinstance(each, probatio.RequiredFieldInvalid):
+                about = str(slot.get("description") or "")[:MAX_ABOUT]
+                text = f"is missing{about and f' ({about})'}{choices and f'. Allowed: {choices}'}"
+            elif isinstance(each, probatio.ExtraKeysInvalid):
+                text = f"is no parameter. Known: {listed([*near, *slots_of(json_schema(tool))])}"
+            elif isinstance(each, probatio.InInvalid) and choices:
+                text = f"{shown} is not allowed. Allowed: {choices}"
+            else:
+                text = cut(f"{shown}: {each.msg}", MAX_LIST)
+            problems.append(f"{name}: {text}")
+        problem = "; ".join(problems)
     except probatio.Invalid as err:
         problem = str(err)
     except TypeError, ValueError, AttributeError:
@@ -140,30 +160,6 @@ def check(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
     else:
         return checked
     raise ValidationError(with_request(f"{tool.name}: {problem}", ""))
-
-
-def _problem(err: probatio.Invalid, schema: Mapping[str, Any], args: Any) -> str:
-    """Return what is wrong with one slot, and what is allowed: first what comes near."""
-    slot: Any = schema
-    value = args
-    for part in err.path:
-        slot = slot if isinstance(part, int) else slots_of(slot).get(str(part), {})
-        with suppress(LookupError, TypeError):
-            value = value[part]
-    name = cut(".".join(map(str, err.path)), MAX_PATH) or "arguments"
-    shown = cut(repr(value), MAX_VALUE)
-    near = getattr(err, "candidates", ())
-    choices = listed([*near, *(str(choice) for choice in choices_of(slot))])
-    if isinstance(err, probatio.RequiredFieldInvalid):
-        about = str(slot.get("description") or "")[:MAX_ABOUT]
-        text = f"is missing{f' ({about})' if about else ''}{f'. Allowed: {choices}' if choices else ''}"
-    elif isinstance(err, probatio.ExtraKeysInvalid):
-        text = f"is no parameter. Known: {listed([*near, *slots_of(schema)])}"
-    elif isinstance(err, probatio.InInvalid) and choices:
-        text = f"{shown} is not allowed. Allowed: {choices}"
-    else:
-        text = cut(f"{shown}: {err.msg}", MAX_LIST)
-    return f"{name}: {text}"
 
 
 def listed(texts: Sequence[str], room: int = MAX_LIST) -> str:
@@ -206,32 +202,21 @@ TOO_LARGE: Final = (
 """Takes the place of arguments that are not read."""
 
 
-def _is_small(value: Any) -> bool:
-    """Return whether a value with all that it holds is within the limits."""
-    values = chars = 0
-    waiting = [(value, MAX_DEPTH)]
-    while waiting:
-        item, depth = waiting.pop()
-        values += 1
-        chars += len(item) if isinstance(item, str) else 0
-        if depth == 0 or values > MAX_VALUES or chars > MAX_CHARS:
-            return False
-        if isinstance(item, Mapping):
-            if any(len(str(key)) > MAX_KEY for key in item):
-                return False
-            waiting += ((inner, depth - 1) for inner in item.values())
-        elif isinstance(item, (list, tuple, set, frozenset)):
-            waiting += ((inner, depth - 1) for inner in item)
-    return True
-
-
 def bounded(call: llm.ToolInput) -> llm.ToolInput:
     """Return a call that can be read, stored and sent; a note replaces arguments beyond the limits."""
     args: Any = call.tool_args
-    if list(args) != [UNPARSED]:
-        args = args if _is_small(args) else {UNPARSED: TOO_LARGE}
-    elif len(str(args[UNPARSED])) > MAX_CHARS:
-        args = {UNPARSED: TOO_LARGE}
+    values, chars, is_small, waiting = 0, 0, True, [(args, MAX_DEPTH)]
+    while waiting and is_small:
+        item, depth = waiting.pop()
+        values += 1
+        chars += len(item) if isinstance(item, str) else 0
+        is_small = depth > 0 and values <= MAX_VALUES and chars <= MAX_CHARS
+        if isinstance(item, Mapping):
+            is_small = is_small and all(len(str(key)) <= MAX_KEY for key in item)
+            waiting += ((inner, depth - 1) for inner in item.values())
+        elif isinstance(item, (list, tuple, set, frozenset)):
+            waiting += ((inner, depth - 1) for inner in item)
+    args = args if is_small else {UNPARSED: TOO_LARGE}
     name, call_id, args = plain_json((call.tool_name[:MAX_TOOL_NAME], call.id[:MAX_TOOL_NAME], args))
     return replace(call, tool_name=name, id=call_id, tool_args=args)
 

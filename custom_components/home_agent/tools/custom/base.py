@@ -4,7 +4,9 @@ from abc import abstractmethod
 import asyncio
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 import re
 from time import monotonic
@@ -207,8 +209,8 @@ def read_url(source: str, templates: Templates, key: str = "url") -> UrlTemplate
     return UrlTemplate(parts, (URL(_EXPRESSION.sub("x", source)).host or "").casefold())
 
 
-def _address(value: str) -> str:
-    """Check an address whose path and query may hold templates."""
+def _address(value: str, *, is_fixed: bool = False) -> str:
+    """Check an address, whose path and query may hold templates unless it is fixed."""
     source = value.strip()
     literals = _EXPRESSION.split(source)
     origin, written = _ORIGIN.match(literals[0]), "".join(literals[::2])
@@ -228,17 +230,13 @@ def _address(value: str) -> str:
         is_complete = False
     if not is_complete:
         raise probatio.Invalid("not an address")
-    return source
-
-
-def _fixed(value: str) -> str:
-    if is_template_string(value):
+    if is_fixed and is_template_string(source):
         raise probatio.Invalid("no templates here")
-    return quote(value, safe=_LITERAL)
+    return quote(source, safe=_LITERAL) if is_fixed else source
 
 
 ADDRESS: Final = probatio.All(TEXT, _address)
-FIXED_ADDRESS: Final = probatio.All(ADDRESS, _fixed)
+FIXED_ADDRESS: Final = probatio.All(TEXT, partial(_address, is_fixed=True))
 
 
 def header_name(refused: Collection[str]) -> Callable[[str], str]:
@@ -303,9 +301,30 @@ class Auth:
             return f"Basic {_packed(*values)}" if len(values) > 1 else f"Bearer {values[0].strip()}"
         session = connect(URL(self.config["token_url"]).host or "")
         async with self._lock:
-            if not self._token or monotonic() >= self._expires:
-                await self._async_fetch(session)
-            return f"Bearer {self._token}"
+            if self._token and monotonic() < self._expires:
+                return f"Bearer {self._token}"
+            in_body = self.config["credentials_in"] == "body"
+            keys = ("scope", "audience", *(("client_id", "client_secret") if in_body else ()))
+            form = {"grant_type": "client_credentials"}
+            form |= {key: self.config[key] for key in keys if key in self.config}
+            headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+            if not in_body:
+                headers["Authorization"] = f"Basic {self._client()}"
+            url, body = self.config["token_url"], urlencode(form).encode()
+            request = Request(method="POST", url=url, headers=headers, body=body)
+            answer = await async_fetch(session, request, MAX_BYTES)
+            if answer.status >= HTTPStatus.BAD_REQUEST:
+                raise ToolExecutionError(f"The token server answered with status {answer.status}")
+            granted: Any = None
+            with suppress(ValueError):
+                granted = json_loads(answer.text)
+            token = granted.get("access_token") if isinstance(granted, dict) else None
+            if not isinstance(token, str) or not token.isprintable():
+                raise ToolExecutionError("The token server's answer holds no access_token")
+            seconds = granted.get("expires_in")
+            valid = seconds if isinstance(seconds, (int, float)) and seconds > 0 else EXPIRES_SECONDS
+            self._token, self._expires = token, monotonic() + max(valid - EARLY_SECONDS, valid / 2)
+            return f"Bearer {token}"
 
     def forget(self, header: str) -> None:
         """Note that a header was refused."""
@@ -321,32 +340,6 @@ class Auth:
 
     def _client(self) -> str:
         return _packed(*(quote_plus(self.config[key]) for key in ("client_id", "client_secret")))
-
-    async def _async_fetch(self, session: ClientSession) -> None:
-        in_body = self.config["credentials_in"] == "body"
-        keys = ("scope", "audience", *(("client_id", "client_secret") if in_body else ()))
-        form = {"grant_type": "client_credentials"}
-        form |= {key: self.config[key] for key in keys if key in self.config}
-        headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-        if not in_body:
-            headers["Authorization"] = f"Basic {self._client()}"
-        url, body = self.config["token_url"], urlencode(form).encode()
-        answer = await async_fetch(
-            session, Request(method="POST", url=url, headers=headers, body=body), MAX_BYTES
-        )
-        if answer.status >= HTTPStatus.BAD_REQUEST:
-            raise ToolExecutionError(f"The token server answered with status {answer.status}")
-        try:
-            granted = json_loads(answer.text)
-        except ValueError:
-            granted = None
-        token = granted.get("access_token") if isinstance(granted, dict) else None
-        if not isinstance(granted, dict) or not isinstance(token, str) or not token.isprintable():
-            raise ToolExecutionError("The token server's answer holds no access_token")
-        seconds = granted.get("expires_in")
-        valid = seconds if isinstance(seconds, (int, float)) and seconds > 0 else EXPIRES_SECONDS
-        self._token = token
-        self._expires = monotonic() + max(valid - EARLY_SECONDS, valid / 2)
 
 
 class AskAgain(ToolExecutionError):

@@ -38,23 +38,12 @@ MAX_PROBLEMS: Final = 10
 MAX_PROBLEM: Final = 400
 
 
-def _argument(name: str) -> str:
-    if not name.isidentifier():
-        raise probatio.Invalid("use letters, digits and _, so that templates can use the name")
-    return name
-
-
-def _complete(tool: dict[str, Any]) -> dict[str, Any]:
-    is_server = tool["handler"]["type"] == "mcp" and "tool" not in tool["handler"]
-    if is_server and "parameters" in tool:
-        raise probatio.Invalid("the server names the parameters of its tools", ["parameters"])
-    if not is_server and "description" not in tool:
-        raise probatio.RequiredFieldInvalid("required key not provided", ["description"])
-    return tool
-
-
 def _parameters(value: Any) -> JsonSchema:
     written = {"type": "object", "additionalProperties": False, **_PARAMETERS(value)}
+    for name in written["properties"]:
+        if not name.isidentifier():
+            problem = "use letters, digits and _, so that templates can use the name"
+            raise probatio.Invalid(problem, ["properties", name])
     if not set(written.get("required", ())) <= set(written["properties"]):
         raise probatio.Invalid("required names come from properties", ["required"])
     if len(str(written)) > MAX_SCHEMA:
@@ -72,27 +61,24 @@ _CONFIG: Final = probatio.Schema(
 _PARAMETERS: Final = probatio.Schema(
     {
         probatio.Optional("type"): "object",
-        probatio.Required("properties"): probatio.Schema({_argument: dict}),
+        probatio.Required("properties"): {str: dict},
         probatio.Optional("required"): [str],
     },
     extra=probatio.ALLOW_EXTRA,
 )
 _TOOL: Final = probatio.Schema(
-    probatio.All(
-        {
-            probatio.Required("name"): probatio.All(
-                str,
-                probatio.Match(
-                    r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}\Z",
-                    msg="must begin with a letter and contain only letters, digits, _ and -, at most 64",
-                ),
+    {
+        probatio.Required("name"): probatio.All(
+            str,
+            probatio.Match(
+                r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}\Z",
+                msg="must begin with a letter and contain only letters, digits, _ and -, at most 64",
             ),
-            probatio.Optional("description"): probatio.All(TEXT, probatio.Length(max=MAX_DESCRIPTION)),
-            probatio.Optional("parameters"): _parameters,
-            probatio.Required("handler"): by_type({name: kind.schema for name, kind in HANDLERS.items()}),
-        },
-        _complete,
-    )
+        ),
+        probatio.Optional("description"): probatio.All(TEXT, probatio.Length(max=MAX_DESCRIPTION)),
+        probatio.Optional("parameters"): _parameters,
+        probatio.Required("handler"): by_type({name: kind.schema for name, kind in HANDLERS.items()}),
+    }
 )
 
 
@@ -148,8 +134,16 @@ def _read(
                 written["handler"] = {key: value for key, value in handler.items() if value is not None}
         tool = _TOOL(written)
         name, description, handler = tool["name"], tool.get("description", ""), tool["handler"]
+        is_server = handler["type"] == "mcp" and "tool" not in handler
+        wrong: probatio.Invalid | None = None
         if name in taken:
-            return None, _problems(hass, probatio.Invalid("another tool has this name", ["name"]), node)
+            wrong = probatio.Invalid("another tool has this name", ["name"])
+        elif is_server and "parameters" in tool:
+            wrong = probatio.Invalid("the server names the parameters of its tools", ["parameters"])
+        elif not is_server and not description:
+            wrong = probatio.RequiredFieldInvalid("required key not provided", ["description"])
+        if wrong is not None:
+            return None, _problems(hass, wrong, node)
         parameters = tool.get("parameters") or _parameters({"properties": {}})
         kind = HANDLERS[handler["type"]]
         read = kind.read(handler, Templates(hass, environment, parameters.written["properties"].keys()))

@@ -185,24 +185,20 @@ class McpServer:
         return found
 
     async def _ask(self, method: str, params: Object) -> Object:
-        return await self._request(method, params, await self._begun())
-
-    async def _begun(self) -> Session:
-        if self._session is None:
-            fresh: Session = {}
-            params = {
+        if (session := self._session) is None:
+            session = {}
+            about = {
                 "protocolVersion": VERSIONS[0],
                 "capabilities": {},
                 "clientInfo": {"name": "home_agent", "version": "1"},
             }
-            result = await self._request("initialize", params, fresh)
-            version = result.get("protocolVersion")
+            version = (await self._request("initialize", about, session)).get("protocolVersion")
             if version not in VERSIONS:
                 raise ToolExecutionError("The MCP server speaks a version of the protocol that is not known")
-            fresh["MCP-Protocol-Version"] = str(version)
-            await self._tell({"jsonrpc": "2.0", "method": "notifications/initialized"}, fresh)
-            self._session = fresh
-        return self._session
+            session["MCP-Protocol-Version"] = str(version)
+            await self._tell({"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
+            self._session = session
+        return await self._request(method, params, session)
 
     async def _request(self, method: str, params: Object, session: Session) -> Object:
         """Send a request and return its result; one that is broken off is cancelled on the server too."""
@@ -329,16 +325,10 @@ _PATTERNS: Final = probatio.All(cv.ensure_list, [str], probatio.Length(max=MAX_P
 """Names of tools with wildcards."""
 
 
-def _one_or_all(config: dict[str, Any]) -> dict[str, Any]:
-    if "tool" in config and (config["include"] != ["*"] or config["exclude"]):
-        raise probatio.Invalid("tool and include or exclude are for different things", ["tool"])
-    return config
-
-
 class McpTool(ServerTool):
     """Calls a tool of an MCP server."""
 
-    schema = probatio.All(
+    schema = probatio.Schema(
         {
             probatio.Required("server_url"): FIXED_ADDRESS,
             probatio.Alias("tool", "method"): probatio.All(
@@ -348,8 +338,7 @@ class McpTool(ServerTool):
             probatio.Optional("include", default=lambda: ["*"]): _PATTERNS,
             probatio.Optional("exclude", default=list): _PATTERNS,
             **connection_schema(DEFAULT_SECONDS, MAX_SECONDS),
-        },
-        _one_or_all,
+        }
     )
     handler: McpHandler
 
@@ -357,6 +346,9 @@ class McpTool(ServerTool):
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> McpHandler | McpServer:
         """Return the server and the name of its tool; without a name the server."""
+        if "tool" in config and (config["include"] != ["*"] or config["exclude"]):
+            problem = "tool and include or exclude are for different things"
+            raise probatio.Invalid(problem, ["handler", "tool"])
         fixed = replace(templates, names=())
         server = McpServer(
             hass=templates.hass,

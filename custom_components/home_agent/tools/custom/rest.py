@@ -67,20 +67,11 @@ def _path(written: str) -> tuple[str, list[PathStep]]:
     return written, steps
 
 
-def _one_way(response: dict[str, Any]) -> dict[str, Any]:
-    if {"path", "template"} <= response.keys():
-        raise probatio.Invalid("path and template exclude each other", ["template"])
-    return response
-
-
-RESPONSE: Final = probatio.All(
-    {
-        probatio.Alias("path", "json_path"): probatio.All(TEXT, _path),
-        probatio.Alias("template", "value_template"): TEXT,
-        probatio.Optional("format", default="auto"): probatio.In(FORMATS),
-    },
-    _one_way,
-)
+RESPONSE: Final = {
+    probatio.Alias("path", "json_path"): probatio.All(TEXT, _path),
+    probatio.Alias("template", "value_template"): TEXT,
+    probatio.Optional("format", default="auto"): probatio.In(FORMATS),
+}
 
 
 def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
@@ -159,22 +150,10 @@ class RestHandler:
         return answer.text if value is _NOT_JSON else value
 
 
-def _one_body(config: dict[str, Any]) -> dict[str, Any]:
-    """Check that there is one body, if any, and a method for it. A `body` with fields is sent as JSON."""
-    written = [key for key in ("json", "form", "body") if key in config]
-    if len(written) > 1:
-        raise probatio.Invalid(f"{written[0]} and {written[1]} exclude each other", [written[1]])
-    if written and config["method"] in READING:
-        raise probatio.Invalid("cannot be sent with this method: use query, or method: POST", written)
-    if written == ["body"] and not isinstance(config["body"], str):
-        config["json"] = config.pop("body")
-    return config
-
-
 class RestTool(ServerTool):
     """Calls a web service."""
 
-    schema = probatio.All(
+    schema = probatio.Schema(
         {
             probatio.Required("url"): ADDRESS,
             probatio.Optional("method", default="GET"): probatio.All(
@@ -187,16 +166,26 @@ class RestTool(ServerTool):
             probatio.Alias("body", "payload"): object,
             probatio.Optional("response", default=dict): RESPONSE,
             **connection_schema(DEFAULT_SECONDS, MAX_SECONDS),
-        },
-        _one_body,
+        }
     )
     handler: RestHandler
 
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> RestHandler:
-        """Return the request."""
         response = config["response"]
+        bodies = [key for key in ("json", "form", "body") if key in config]
+        if {"path", "template"} <= response.keys():
+            where = ["handler", "response", "template"]
+            raise probatio.Invalid("path and template exclude each other", where)
+        if len(bodies) > 1:
+            raise probatio.Invalid(f"{bodies[0]} and {bodies[1]} exclude each other", ["handler", bodies[1]])
+        if bodies and config["method"] in READING:
+            problem = "cannot be sent with this method: use query, or method: POST"
+            raise probatio.Invalid(problem, ["handler", *bodies])
+        content = {key: config[key] for key in CONTENT if key in config}
+        if not isinstance(content.get("body", ""), str):  # fields are sent as JSON
+            content["json"] = content.pop("body")
         written_path, path = response.get("path", ("", ()))
         source = response.get("template")
         return RestHandler(
@@ -207,7 +196,7 @@ class RestTool(ServerTool):
             path=path,
             written_path=written_path,
             template=templates.text(source, "response", "template", extra=EXTRA) if source else None,
-            content=templates.value({key: config[key] for key in CONTENT if key in config}),
+            content=templates.value(content),
         )
 
     def __init__(self, recipe: Recipe, settings: Mapping[str, Any]) -> None:

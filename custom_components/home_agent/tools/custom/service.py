@@ -7,7 +7,7 @@ import probatio
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
+from homeassistant.helpers import area_registry as ar, config_validation as cv, entity_registry as er, llm
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
@@ -70,7 +70,6 @@ class ServiceTool(CustomTool):
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> ServiceHandler:
-        """Return the action, its targets and data."""
         target, data = (templates.value(config[key], key) for key in ("target", "data"))
         target |= {key: data.pop(key) for key in TARGETS if key in data}
         domain, service = config["action"].split(".")
@@ -112,7 +111,11 @@ def _entities(run: ToolRun, domain: str, target: Mapping[str, Any]) -> tuple[str
     Those that are named go to the guard as they are; of a device, area, floor or label
     the exposed ones count.
     """
-    given = {key: _listed(value) for key, value in target.items() if value not in (None, "", [])}
+    given = {
+        key: [str(item).strip() for item in cv.ensure_list_csv(value)]
+        for key, value in target.items()
+        if value not in (None, "", [])
+    }
     if not given:
         return ()
     if ATTR_ENTITY_ID in given:
@@ -135,12 +138,6 @@ def _entities(run: ToolRun, domain: str, target: Mapping[str, Any]) -> tuple[str
     )
 
 
-def _listed(value: Any) -> list[str]:
-    if isinstance(value, (list, tuple)):
-        return [str(item).strip() for item in value]
-    return [part.strip() for part in str(value).split(",")]
-
-
 class TemplateTool(CustomTool):
     """Renders a template; it changes nothing."""
 
@@ -151,7 +148,6 @@ class TemplateTool(CustomTool):
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> Text:
-        """Return the template."""
         return templates.text(config["value_template"], "value_template")
 
     @override

@@ -59,7 +59,6 @@ class CalendarTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether no event is created."""
         return not str(args.get("title") or "").strip()
 
     @override
@@ -69,8 +68,8 @@ class CalendarTool(HomeAgentTool):
         text, until = ((args.get(key) or "").strip() for key in ("start", "end"))
         title = one_line(str(args.get("title") or "").strip(), MAX_TITLE)
         if not title and isinstance(period := read(text, language), Period):
-            last = _end(until, period.start, language) or period.end
-            return await _async_read(run, period.start, last, name)
+            ends = _end(until, period.start, language) or period.end
+            return await _async_read(run, period.start, ends, name)
         start = read_moment(text, language, "start") if text else None
         end = _end(until, start, language)
         if not title:
@@ -82,7 +81,41 @@ class CalendarTool(HomeAgentTool):
                 "repeat: Home Assistant creates single events only. Say so, and offer the first one, "
                 "or a reminder that is repeated"
             )
-        return await _async_create(run, title, start, end, name)
+        able = records_of(run, DOMAIN, lambda state: supports(state, "CREATE_EVENT"))
+        chosen = choose_one(run, able, name, "calendar")
+        if not isinstance(start, datetime) and not isinstance(end, datetime):
+            # In calendars the last day of an event is the one before its end.
+            last = max(end, start) if end else start
+            times = {"start_date": start.isoformat(), "end_date": (last + timedelta(days=1)).isoformat()}
+            begin, finish = start_of(start), end_of(last)
+            shown = start.isoformat() if last == start else f"{start.isoformat()} to {last.isoformat()}"
+        else:
+            begin = start_of(start)
+            finish = start_of(end) if end is not None else begin + DEFAULT_LENGTH
+            if finish <= begin:
+                raise ValidationError("end: must be later than start")
+            times = {"start_date_time": begin.isoformat(), "end_date_time": finish.isoformat()}
+            shown = f"{format_local(begin)} to {format_local(finish)}"
+        day = dt_util.as_local(begin).date()
+        everywhere = records_of(run, DOMAIN)
+        try:
+            others = await _async_events(run, everywhere, begin, finish)
+            of_day = await _async_events(run, everywhere, start_of(day), end_of(day))
+        except PermissionDenied, ToolExecutionError:  # not all calendars can be read
+            others, of_day = [], []
+        data = {"summary": title, **times}
+        ids = (chosen.entity_id,)
+        await run.call(ServiceCall(domain=DOMAIN, service="create_event", entity_ids=ids, data=data))
+        result: dict[str, JsonValueType] = {
+            "created": title,
+            "when": shown,
+            "calendar": one_line(chosen.name, MAX_TITLE),
+        }
+        if others:
+            result["at_the_same_time"] = _as_events(others[:MAX_CONFLICTS], everywhere)
+        if same := [row for row in of_day if squash(str(row[2].get("summary") or "")) == squash(title)]:
+            result |= {"already_there": _as_events(same[:MAX_CONFLICTS], ()), "note": STAYS}
+        return result
 
 
 async def _async_read(
@@ -110,52 +143,6 @@ async def _async_read(
         result["left_out"] = len(rows) - MAX_EVENTS
     if start is None and not rows and (after := await _async_events(run, chosen, end, end + NEXT)):
         result["next"] = _as_events(after[:1], chosen)[0]
-    return result
-
-
-async def _async_create(
-    run: ToolRun, title: str, start: date | datetime, end: date | datetime | None, name: str | None
-) -> JsonValueType:
-    """Create an event: of one hour, or of the whole day, where no end is given."""
-    able = records_of(run, DOMAIN, lambda state: supports(state, "CREATE_EVENT"))
-    chosen = choose_one(run, able, name, "calendar")
-    if not isinstance(start, datetime) and not isinstance(end, datetime):
-        # In calendars the last day of an event is the one before its end.
-        last = max(end, start) if end else start
-        times = {"start_date": start.isoformat(), "end_date": (last + timedelta(days=1)).isoformat()}
-        begin, finish = start_of(start), end_of(last)
-        shown = start.isoformat() if last == start else f"{start.isoformat()} to {last.isoformat()}"
-    else:
-        begin = start_of(start)
-        finish = start_of(end) if end is not None else begin + DEFAULT_LENGTH
-        if finish <= begin:
-            raise ValidationError("end: must be later than start")
-        times = {"start_date_time": begin.isoformat(), "end_date_time": finish.isoformat()}
-        shown = f"{format_local(begin)} to {format_local(finish)}"
-    day = dt_util.as_local(begin).date()
-    everywhere = records_of(run, DOMAIN)
-    try:
-        others = await _async_events(run, everywhere, begin, finish)
-        of_day = await _async_events(run, everywhere, start_of(day), end_of(day))
-    except PermissionDenied, ToolExecutionError:  # not all calendars can be read
-        others, of_day = [], []
-    await run.call(
-        ServiceCall(
-            domain=DOMAIN,
-            service="create_event",
-            entity_ids=(chosen.entity_id,),
-            data={"summary": title, **times},
-        )
-    )
-    result: dict[str, JsonValueType] = {
-        "created": title,
-        "when": shown,
-        "calendar": one_line(chosen.name, MAX_TITLE),
-    }
-    if others:
-        result["at_the_same_time"] = _as_events(others[:MAX_CONFLICTS], everywhere)
-    if same := [row for row in of_day if squash(str(row[2].get("summary") or "")) == squash(title)]:
-        result |= {"already_there": _as_events(same[:MAX_CONFLICTS], ()), "note": STAYS}
     return result
 
 

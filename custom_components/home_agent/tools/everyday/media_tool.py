@@ -187,7 +187,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether there is a player that can look for something."""
         if not any(entity_id in house.entities for entity_id in self._able):
             needed = [feature_bits(DOMAIN, features) for features in (FINDING, PLAY)]
             self._able = {
@@ -202,7 +201,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether nothing is played."""
         return args.get("action") == "search"
 
     @override
@@ -222,7 +220,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return what is playing now."""
         if not isinstance(result, Mapping) or result.get("state") != STATE_PLAYING or "queued" in result:
             return ()
         if not isinstance(started := result.get("started"), Mapping):
@@ -239,7 +236,22 @@ class MediaTool(HomeAgentTool):
         if not query:
             raise ValidationError("query: say what is to be played")
         action = args.get("action") or "play"
-        player = _player(run, args, needed=ENQUEUE if action == "queue" else PLAY)
+        features = (FINDING, PLAY, *((ENQUEUE,) if action == "queue" else ()))
+        records = records_of(run, DOMAIN, lambda state: all(supports(state, each) for each in features))
+        states = {record: run.hass.states.get(record.entity_id) for record in records}
+
+        def has_screen_meant(record: EntityRecord) -> bool:
+            state = states[record]
+            kind = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
+            return (kind == MediaPlayerDeviceClass.TV) == (args.get("kind") in WATCHED)
+
+        def plays(record: EntityRecord) -> bool:
+            state = states[record]
+            return state is not None and state.state == STATE_PLAYING
+
+        # Of several in one room the one that can search, the screen for films, the one that is playing.
+        better = (lambda record: supports(states[record], SEARCH), has_screen_meant, plays)
+        player = choose_one(run, records, args.get("player"), "player", better=better)
         found = await async_find(run, player.entity_id, query, args.get("kind"))
         if not found:
             raise ToolExecutionError("The player finds nothing of that name that it can play")
@@ -266,28 +278,3 @@ class MediaTool(HomeAgentTool):
         if others := found[1 : 1 + MAX_OTHERS]:
             result["others"] = [item.as_result() for item in others]
         return result
-
-
-def _player(run: ToolRun, args: Mapping[str, Any], *, needed: str) -> EntityRecord:
-    """Return the player that is meant.
-
-    Of several in one room it is the one that can search, then the screen for films and the other one for
-    everything else, then the one that is playing.
-    """
-    wants_screen = args.get("kind") in WATCHED
-    records = records_of(
-        run, DOMAIN, lambda state: all(supports(state, features) for features in (FINDING, PLAY, needed))
-    )
-    states = {record: run.hass.states.get(record.entity_id) for record in records}
-
-    def shows(record: EntityRecord) -> bool:
-        state = states[record]
-        screen = state is not None and state.attributes.get(ATTR_DEVICE_CLASS) == MediaPlayerDeviceClass.TV
-        return screen == wants_screen
-
-    def plays(record: EntityRecord) -> bool:
-        state = states[record]
-        return state is not None and state.state == STATE_PLAYING
-
-    better = (lambda record: supports(states[record], SEARCH), shows, plays)
-    return choose_one(run, records, args.get("player"), "player", better=better)

@@ -39,7 +39,7 @@ from ...texts import fold, is_unspaced, one_line, words
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import MAX_ALIKE, NO_CODES, Timing, read_timing
-from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of, rooms_of
+from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, rooms_of
 from ..people import People, is_called, is_spoken
 from ..resolving.resolver import find_place, listed, plain
 from ..waiting import freeze
@@ -145,8 +145,27 @@ class Audience:
         ]
         if len(persons_named) == 1:
             ((called, person),) = persons_named
-            is_known = self._knows or self._run.reader.sees(person)
-            self._add_person(called if is_known else named, person, to_phone=to_phone, is_secret=not is_known)
+            is_secret = not self._knows and not self._run.reader.sees(person)
+            whose: dict[str, Any] = {"name": named if is_secret else called}
+            whose |= {"person": person, "is_secret": is_secret}
+            state = self._run.hass.states.get(person)
+            where = state.state if state and self._later is None else STATE_UNKNOWN
+            # At home by voice, else on the phone; where that is not known, both ways.
+            devices = [] if to_phone or where not in {STATE_HOME, *NOWHERE} else self._near(person)
+            has_phone = person in self._reachable
+            # In quiet hours the phone goes before the voice.
+            hears = bool(devices) and not (has_phone and self._messages.are_quiet_hours(self._later))
+            if hears:
+                self._announce(devices, **whose)
+            if has_phone:
+                self.ways.append(Way(**whose, is_spare=hears and where == STATE_HOME))
+            elif not hears:
+                why = f": no phone is set up for {plain(whose['name'])}"
+                if is_secret:
+                    why = ""
+                elif where != STATE_NOT_HOME and self._all:
+                    why = ": no device is near and no phone is set up"
+                self.unreached.append(f"{plain(whose['name'])} is not reached{why}")
             return
         if name in self_words():  # who hears the answer anyway: on the phone
             own = self._people.person_of(user_of(self._run))
@@ -157,8 +176,28 @@ class Audience:
             self.ways.append(Way(name=called, person=speaker))
             return
         place = find_place(self._run.house, named, "area")
-        if (place is None or place.repaired) and _means_everybody(named):
-            self._add_everybody(to_phone=to_phone)
+        # A word for all people or the whole home, and no other one that tells.
+        everybody = {
+            word for table in EVERYBODY for entry in all_words(table) for word in fold(entry).split()
+        }
+        spoken = fold(without_article(named)).split()
+        rest = [word for word in spoken if word not in everybody]
+        is_for_all = len(rest) < len(spoken) and all(word in stop_words() or len(word) == 1 for word in rest)
+        if (place is None or place.repaired) and is_for_all:
+            devices = [] if to_phone else self._one_way_per_room(self._all)
+            self._announce(one for one in devices if one.entity_id not in self._here)
+            for called, person in self._persons.items():  # who is at home hears it
+                state = self._run.hass.states.get(person)
+                is_near = bool(devices) and state is not None and state.state == STATE_HOME
+                if person in self._reachable and (self._later is not None or not is_near):
+                    is_secret = not self._knows and not self._run.reader.sees(person)
+                    self.ways.append(
+                        Way(name="" if is_secret else called, person=person, is_secret=is_secret)
+                    )
+            if devices and not self.ways:
+                raise ValidationError(
+                    "person: only the device that the person speaks to could announce it; say so"
+                )
             return
         devices = [one for one in self._all if one.entity_id == named or (name and name in squash(one.name))]
         if len(devices) == 1:
@@ -183,29 +222,6 @@ class Audience:
             )
         self._announce(elsewhere)
 
-    def _add_person(self, name: str, person: str, *, to_phone: bool, is_secret: bool) -> None:
-        """Add a person: at home by voice, else on the phone; where that is not known, both ways.
-
-        In quiet hours the phone goes before the voice.
-        """
-        state = self._run.hass.states.get(person)
-        where = state.state if state and self._later is None else STATE_UNKNOWN
-        whose: dict[str, Any] = {"name": name, "person": person, "is_secret": is_secret}
-        devices = [] if to_phone or where not in {STATE_HOME, *NOWHERE} else self._near(person)
-        has_phone = person in self._reachable
-        hears = bool(devices) and not (has_phone and self._messages.are_quiet_hours(self._later))
-        if hears:
-            self._announce(devices, **whose)
-        if has_phone:
-            self.ways.append(Way(**whose, is_spare=hears and where == STATE_HOME))
-        elif not hears:
-            why = f": no phone is set up for {plain(name)}"
-            if is_secret:
-                why = ""
-            elif where != STATE_NOT_HOME and self._all:
-                why = ": no device is near and no phone is set up"
-            self.unreached.append(f"{plain(name)} is not reached{why}")
-
     def _near(self, person: str) -> list[Speaking]:
         """Return the devices near a person at home: the own ones, else those of shared rooms."""
         house = self._run.house
@@ -221,21 +237,6 @@ class Audience:
         shared = [one for one in self._all if one.device_id not in others and one.area_id not in taken]
         chosen = self._one_way_per_room(online or shared)
         return [one for one in chosen if one.entity_id not in self._here]
-
-    def _add_everybody(self, *, to_phone: bool) -> None:
-        """Add every room, and the phones of those who are not known to be at home."""
-        devices = [] if to_phone else self._one_way_per_room(self._all)
-        self._announce(one for one in devices if one.entity_id not in self._here)
-        for name, person in self._persons.items():
-            state = self._run.hass.states.get(person)
-            is_near = bool(devices) and state is not None and state.state == STATE_HOME
-            if person in self._reachable and (self._later is not None or not is_near):
-                is_secret = not self._knows and not self._run.reader.sees(person)
-                self.ways.append(Way(name="" if is_secret else name, person=person, is_secret=is_secret))
-        if devices and not self.ways:
-            raise ValidationError(
-                "person: only the device that the person speaks to could announce it; say so"
-            )
 
     def _one_way_per_room(self, devices: Iterable[Speaking]) -> list[Speaking]:
         """Return the satellites of each room, else the speakers; offline ones if there is nothing else."""
@@ -260,14 +261,6 @@ class Audience:
         return ValidationError(
             f"person: {named[:40]!r} is not clear. Those who can be reached: {known}"[:MAX_ERROR]
         )
-
-
-def _means_everybody(said: str) -> bool:
-    """Return whether a text has a word for all people or the whole home, and no other one that tells."""
-    everybody = {word for name in EVERYBODY for entry in all_words(name) for word in fold(entry).split()}
-    spoken = fold(without_article(said)).split()
-    rest = [word for word in spoken if word not in everybody]
-    return len(rest) < len(spoken) and all(word in stop_words() or len(word) == 1 for word in rest)
 
 
 @cache
@@ -389,7 +382,6 @@ class NotifyTool(HomeAgentTool):
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether anybody can be reached."""
         return bool(self._people) or self._messages.can_speak()
 
     @override
@@ -407,15 +399,14 @@ class NotifyTool(HomeAgentTool):
         if timing is not None and timing.schedule is not None:
             return await self._async_plan(message, timing.schedule, run)
         audience = await self._async_audience(message, run)
-        foreign = self._in_other_languages(audience.devices, text, run)
-        ways = [way for way in audience.ways if way.device not in foreign and not way.is_spare]
-        if any(way.device for way in ways):
+        ways = [way for way in audience.ways if not way.is_spare]
+        if audience.devices:
             message = await self._async_checked(message, run, is_announced=True)
         await asyncio.gather(*(self._async_deliver(way, message, run) for way in ways))
         for way in ways:
             if way.waits is not None:
                 raise way.waits
-        return _result(ways, [*foreign.values(), *audience.unreached], text, misfit=bool(foreign))
+        return _result(ways, audience.unreached, text)
 
     async def async_run_planned(self, command: PlannedItem, run: ToolRun) -> JsonValueType:
         """Deliver a message that was planned, to where people are now.
@@ -462,9 +453,6 @@ class NotifyTool(HomeAgentTool):
         if (planned := self._planned) is None:
             raise ValidationError("when is not available here")
         audience = await self._async_audience(message, run, later=schedule.due)
-        rooms = [way.device for way in audience.ways if way.device is not None and not way.person]
-        if foreign := self._in_other_languages(rooms, message.text, run):
-            raise ValidationError("; ".join(foreign.values()))
         # Where there are no devices now, there may be some by then.
         message = await self._async_checked(message, run, is_announced=bool(audience.devices))
         calls = self._calls(audience, message, run)
@@ -596,35 +584,11 @@ class NotifyTool(HomeAgentTool):
             failed = failed or [_no_phone(way.name)]
         way.problem = "; ".join(failed)
 
-    def _in_other_languages(
-        self, devices: Sequence[Speaking], message: str, run: ToolRun
-    ) -> dict[Speaking, str]:
-        """Return the devices that speak another language than the message, and what to do about each.
 
-        The model is asked once for a message in the language of a device; its second call counts as written.
-        """
-        if any(record.tool_name == self.name for record in run.calls.records):
-            return {}
-        own = _base(run.speaker.language)
-        written = _base(language_of_text(message, run.speaker.language) or own)
-        advice: dict[Speaking, str] = {}
-        for device in devices:
-            language = language_of(run.hass, device) or ""
-            if language and _base(language) not in (own, written):
-                where = name_of(device, run.hass)
-                advice[device] = (
-                    f"the voice in {where} speaks {language}: call again for it, in that language"
-                )
-        return advice
-
-
-def _result(
-    ways: Sequence[Way], problems: Iterable[str], text: str, *, misfit: bool = False
-) -> dict[str, JsonValueType]:
+def _result(ways: Sequence[Way], problems: Iterable[str], text: str) -> dict[str, JsonValueType]:
     """Return who got the message and how. Raises an error for what went wrong.
 
     Of a person of whom the speaker may not learn anything it says only that the message was passed on.
-    `misfit` asks for another call where nobody was reached.
     """
     done = [way for way in ways if way.is_done]
     told = {way.name for way in done if way.is_secret and way.name}
@@ -632,7 +596,7 @@ def _result(
     texts = [*problems, *(way.problem for way in ways if way.problem and not way.is_secret)]
     problem = "; ".join(dict.fromkeys([*texts, *(f"{plain(name)} is not reached" for name in sorted(lost))]))
     if not done:
-        raise (ValidationError if misfit else ToolExecutionError)(problem or "nobody was reached")
+        raise ToolExecutionError(problem or "nobody was reached")
     shown = [way for way in done if not way.is_secret]
     rows = {
         "announced_in": dict.fromkeys(way.where for way in shown if way.device is not None),
@@ -643,11 +607,6 @@ def _result(
     if problem:
         raise PartlyFailed(problem, result)
     return {**result, "message": text}
-
-
-def _base(language: str) -> str:
-    """Return a language without its region."""
-    return language.partition("-")[0].partition("_")[0].lower()
 
 
 def _no_phone(name: str) -> str:

@@ -65,7 +65,6 @@ class TimerTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether timers are only listed."""
         return args.get("action") == "list"
 
     @override
@@ -80,8 +79,25 @@ class TimerTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do one thing. Raises ValidationError for a time or a timer that is not clear."""
         name, when = one_line((args.get("name") or "").strip(), MAX_NAME), args.get("when") or ""
+        speaker = run.speaker
         if args["action"] == "set":
-            return await self._async_set(args, name, when, run)
+            if len(self._planned.timers()) >= MAX_TIMERS:
+                raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
+            schedule = _schedule(when, read_days(args.get("repeat") or "", speaker.language), run)
+            own_words = (is_own_words(name, text, speaker.person or "") for text in run.calls.origins.said)
+            is_foreign = name and run.tainted and not run.confirmed and not any(own_words)
+            if is_foreign or (schedule.days and is_planted(run, (), repeats=True)):
+                due = schedule.due if name else None
+                run.ask_first(self, {**args, "name": name}, due=due, days=schedule.days)
+            user_id = user_of(run)
+            giver = replace(Giver.of(speaker, user_id), user_id=user_id, outside=run.tainted)
+            timer = PlannedItem(verb=REMIND, told=name, schedule=schedule, owner=giver)
+            await self._planned.async_add(timer, counts=read_length(when, speaker.language) is not None)
+            result: dict[str, JsonValueType] = {"set": planned_row(timer, run)}
+            is_order = read(name, speaker.language).kind is Mood.ORDER
+            if is_order or not domain_words().keys().isdisjoint(fold(name).split()):
+                result["note"] = ONLY_REMINDS
+            return result
         self._planned.look(run.speaker.device_id, run.speaker.language)
         items = self._planned.seen_by(run.speaker)
         timers = [item for item in items if item.is_timer]
@@ -126,30 +142,6 @@ class TimerTool(HomeAgentTool):
         if is_unasked(items, run):
             run.ask_first(self, args)
 
-    async def _async_set(self, args: Mapping[str, Any], name: str, when: str, run: ToolRun) -> JsonValueType:
-        if len(self._planned.timers()) >= MAX_TIMERS:
-            raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
-        speaker = run.speaker
-        schedule = _schedule(when, read_days(args.get("repeat") or "", speaker.language), run)
-        own_words = (is_own_words(name, text, speaker.person or "") for text in run.calls.origins.said)
-        is_foreign = name and run.tainted and not run.confirmed and not any(own_words)
-        if is_foreign or (schedule.days and is_planted(run, (), repeats=True)):
-            due = schedule.due if name else None
-            run.ask_first(self, {**args, "name": name}, due=due, days=schedule.days)
-        user_id = user_of(run)
-        timer = PlannedItem(
-            verb=REMIND,
-            told=name,
-            schedule=schedule,
-            owner=replace(Giver.of(speaker, user_id), user_id=user_id, outside=run.tainted),
-        )
-        await self._planned.async_add(timer, counts=read_length(when, speaker.language) is not None)
-        result: dict[str, JsonValueType] = {"set": planned_row(timer, run)}
-        is_order = read(name, speaker.language).kind is Mood.ORDER
-        if is_order or not domain_words().keys().isdisjoint(fold(name).split()):
-            result["note"] = ONLY_REMINDS
-        return result
-
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return what was set for today, or cancelled."""
@@ -160,7 +152,21 @@ class TimerTool(HomeAgentTool):
             return tell_names("cancelled", entities_of(result["cancelled_commands"]), run) if is_alone else ()
         timer = result.get("set")
         if result.keys() == {"set"} and isinstance(timer, Mapping) and not args.get("repeat"):
-            return _told_set(timer, str(args.get("when") or ""), run.sentence)
+            # A length or a time is told in the person's own words, which are in their language.
+            when, due = str(args.get("when") or "").strip(), str(timer["due"]).split()[1:]
+            numbers = _NUMBER.findall(when)
+            beside = re.search(rf"(?<!\w){numbers[0]} \w+", run.sentence) if len(numbers) == 1 else None
+            if when and fold(when) in fold(run.sentence):
+                spoken = when
+            elif beside and read_length(when, "") is not None:
+                spoken = beside[0]
+            elif due and due[0] == dt_util.now().date().isoformat():
+                spoken = due[-1]
+            else:
+                return ()
+            called_so = (str(timer["name"]),) if "name" in timer else ()
+            key, values = f"{'reminder' if called_so else 'timer'}_set", (ToldValue(ValueKind.TEXT, spoken),)
+            return (ToldAct(key=key, names=called_so, values=values),)
         cancelled = result.get("cancelled")
         if not isinstance(cancelled, list) or not cancelled:
             return ()
@@ -178,27 +184,6 @@ def _schedule(when: str, days: tuple[int, ...] | None, run: ToolRun) -> Schedule
     return read_schedule(
         run.hass, when.strip(), days, language, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=MORNING
     )
-
-
-def _told_set(timer: Mapping[str, Any], when: str, sentence: str) -> tuple[ToldAct, ...]:
-    """Return that a timer was set: for the length or the time that was said, or until a time of today.
-
-    A length or a time is told in the person's own words, which are in their language.
-    """
-    when, numbers = when.strip(), _NUMBER.findall(when)
-    beside = re.search(rf"(?<!\w){numbers[0]} \w+", sentence) if len(numbers) == 1 else None
-    if when and fold(when) in fold(sentence):
-        spoken = when
-    elif beside and read_length(when, "") is not None:
-        spoken = beside[0]
-    else:
-        due = str(timer["due"]).split()[1:]
-        if not due or due[0] != dt_util.now().date().isoformat():
-            return ()
-        spoken = due[-1]
-    names = (str(timer["name"]),) if "name" in timer else ()
-    values = (ToldValue(ValueKind.TEXT, spoken),)
-    return (ToldAct(key="reminder_set" if names else "timer_set", names=names, values=values),)
 
 
 # What is planned, as the model reads it, and which of it is meant

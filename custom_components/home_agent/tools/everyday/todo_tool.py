@@ -80,7 +80,6 @@ class TodoTool(HomeAgentTool):
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether the list is only read."""
         return args.get("action") == "read"
 
     @override
@@ -95,7 +94,6 @@ class TodoTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return which items were added, completed or removed."""
         if not isinstance(result, Mapping):
             return ()
         items = result.get(PAST.get(args["action"], "added"))
@@ -120,9 +118,23 @@ class TodoTool(HomeAgentTool):
         async with run.calls.in_order:
             if action == "read":
                 return await _async_read(run, records, name)
+            steps: list[ItemStep] = []
             if action == "add":
                 chosen = await _async_list(run, records, name, items, is_new=True)
-                steps, details = await _async_additions(run, chosen, items, args.get("due"))
+                dated = _due_of(run, chosen, args.get("due"))
+                rows, ticked = await _async_items(run, chosen)
+                known = {squash(_text_of(item)) for item in rows}
+                completed = {squash(_text_of(item)): item for item in ticked}
+                for text in items:
+                    key = squash(text)
+                    call = _call(chosen, "add_item", item=text, **dated)
+                    if key in completed:
+                        call = _call(
+                            chosen, "update_item", item=_key_of(completed[key]), status=OPEN, **dated
+                        )
+                    steps.append(("already_there", text, ()) if key in known else ("added", text, (call,)))
+                    known.add(key)
+                details: dict[str, JsonValueType] = {**dated}
             else:
                 target = None
                 if action == "move":
@@ -131,38 +143,58 @@ class TodoTool(HomeAgentTool):
                     target = choose_one(run, _lists(run, CREATE), args["to"], "to")
                     records = [record for record in records if record != target]
                 chosen = await _async_list(run, records, name, items)
-                self._check_said(args, items, chosen, run)
-                steps, details = await _async_changes(run, chosen, items, args, target)
+                said = {word for text in run.calls.origins.said for word in words(text)}
+                # Something may go that only a text from outside, just read, has named.
+                if (
+                    run.calls.has_read_outside
+                    and not run.confirmed
+                    and any(said.isdisjoint(words(item)) for item in items)
+                    and not named_by_person(run.hass, run.house, run.calls)(chosen.entity_id)
+                ):
+                    run.ask_first(self, args)
+                to = one_line((args.get("to") or "").strip(), MAX_TEXT)
+                there, _ = await _async_items(run, chosen)
+                meant = [_meant(item, there) for item in items]
+                dated = _due_of(run, chosen, args.get("due")) if action == "change" else {}
+                if action == "change" and not (to or dated):
+                    raise ValidationError("to: say what the item is to say, or due: when it is due")
+                if action == "change" and to and len(meant) > 1:
+                    raise ValidationError("items: only one can be given a new text at once")
+                for item in meant:
+                    key = _key_of(item)
+                    if action == "complete":
+                        calls = [_call(chosen, "update_item", item=key, status=DONE)]
+                    elif action == "change":
+                        new = {"rename": to} if to else {}
+                        calls = [_call(chosen, "update_item", item=key, **new, **dated)]
+                    else:
+                        calls = [_call(chosen, "remove_item", item=[key])]
+                    if target is not None:
+                        kept: dict[str, str] = {}
+                        with suppress(ValidationError):  # the other list keeps no dates
+                            kept = _due_of(run, target, str(item.get("due") or ""))
+                        calls.insert(0, _call(target, "add_item", item=_text_of(item), **kept))
+                    steps.append((PAST[action], _text_of(item), calls))
+                details = {**dated}
+                if to:
+                    details["to"] = one_line(target.name, MAX_TEXT) if target else to
             result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT)}
             done: dict[str, list[JsonValueType]] = {}
             problem = ""
-            for key, text, calls in steps:
+            for outcome, text, services in steps:
                 try:
-                    for call in calls:
+                    for call in services:
                         await run.call(call)
                 except ToolExecutionError as err:
                     problem = str(err)
                     break
-                done.setdefault(key, []).append(text)
+                done.setdefault(outcome, []).append(text)
             result |= done | details
             if problem and done:
                 raise PartlyFailed(problem, result)
             if problem:
                 raise ToolExecutionError(problem)
             return result
-
-    def _check_said(
-        self, args: Mapping[str, Any], items: Sequence[str], chosen: EntityRecord, run: ToolRun
-    ) -> None:
-        """Ask before anything goes that only a text from outside, just read, has named."""
-        if not run.calls.has_read_outside or run.confirmed:
-            return
-        said = {word for text in run.calls.origins.said for word in words(text)}
-        if named_by_person(run.hass, run.house, run.calls)(chosen.entity_id) or all(
-            not said.isdisjoint(words(item)) for item in items
-        ):
-            return
-        run.ask_first(self, args)
 
 
 def _lists(run: ToolRun, needed: str) -> list[EntityRecord]:
@@ -234,68 +266,6 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | Non
             result["left_out"] = len(items) - most
         results.append(result)
     return results[0] if len(results) == 1 else {"lists": results}
-
-
-async def _async_additions(
-    run: ToolRun, chosen: EntityRecord, items: Sequence[str], due: str | None
-) -> tuple[list[ItemStep], dict[str, JsonValueType]]:
-    """Return how missing items are added, with what is told beside; completed ones are reopened."""
-    dated = _due_of(run, chosen, due)
-    rows, ticked = await _async_items(run, chosen)
-    there = {squash(_text_of(item)) for item in rows}
-    completed = {squash(_text_of(item)): item for item in ticked}
-    steps: list[ItemStep] = []
-    for text in items:
-        name = squash(text)
-        if name in there:
-            steps.append(("already_there", text, ()))
-            continue
-        there.add(name)
-        call = _call(chosen, "add_item", item=text, **dated)
-        if name in completed:
-            call = _call(chosen, "update_item", item=_key_of(completed[name]), status=OPEN, **dated)
-        steps.append(("added", text, (call,)))
-    return steps, dict[str, JsonValueType](dated)
-
-
-async def _async_changes(
-    run: ToolRun,
-    chosen: EntityRecord,
-    items: Sequence[str],
-    args: Mapping[str, Any],
-    target: EntityRecord | None,
-) -> tuple[list[ItemStep], dict[str, JsonValueType]]:
-    """Return how items are completed, removed, changed or moved, with what is told beside.
-
-    Raises ValidationError where one of them is not clear.
-    """
-    action, to = args["action"], one_line((args.get("to") or "").strip(), MAX_TEXT)
-    there, _ = await _async_items(run, chosen)
-    meant = [_meant(item, there) for item in items]
-    dated = _due_of(run, chosen, args.get("due")) if action == "change" else {}
-    if action == "change" and not (to or dated):
-        raise ValidationError("to: say what the item is to say, or due: when it is due")
-    if action == "change" and to and len(meant) > 1:
-        raise ValidationError("items: only one can be given a new text at once")
-    steps: list[ItemStep] = []
-    for item in meant:
-        key = _key_of(item)
-        if action == "complete":
-            calls = [_call(chosen, "update_item", item=key, status=DONE)]
-        elif action == "change":
-            calls = [_call(chosen, "update_item", item=key, **({"rename": to} if to else {}), **dated)]
-        else:
-            calls = [_call(chosen, "remove_item", item=[key])]
-        if target is not None:
-            kept: dict[str, str] = {}
-            with suppress(ValidationError):  # the other list keeps no dates
-                kept = _due_of(run, target, str(item.get("due") or ""))
-            calls.insert(0, _call(target, "add_item", item=_text_of(item), **kept))
-        steps.append((PAST[action], _text_of(item), calls))
-    details = dict[str, JsonValueType](dated)
-    if to:
-        details["to"] = one_line(target.name, MAX_TEXT) if target else to
-    return steps, details
 
 
 def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, str]:

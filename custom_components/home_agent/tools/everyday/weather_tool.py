@@ -1,6 +1,6 @@
 """weather: the forecast, limited to what was asked for."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final, override
 
@@ -64,10 +64,6 @@ BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
 """The values that are shown if there are several entries."""
 
 
-type Timed = tuple[datetime, Mapping[str, Any]]
-"""The local time that an entry of a forecast is about, and the entry."""
-
-
 class WeatherTool(HomeAgentTool):
     """Reads the forecast; the state of the entity already says the current weather."""
 
@@ -92,7 +88,12 @@ class WeatherTool(HomeAgentTool):
         chosen = choose_one(run, able, args.get("name"), "name")
         state = run.hass.states.get(chosen.entity_id)
         assert state is not None
-        said, part = _split_part(args.get("day") or "", run.speaker.language)
+        said, part = (args.get("day") or "").strip(), None
+        for form in forms(said, run.speaker.language, past=True):  # "this evening", "morgen früh"
+            if parts := [word for word in form.split() if word in PARTS or word in LATE_PARTS]:
+                rest = [word for word in form.split() if word not in {*parts, *BESIDE_PART}]
+                said, part = " ".join(rest) or "today", LATE_PARTS.get(parts[0], parts[0])
+                break
         moment = read_moment(said, run.speaker.language, "day") if said else None
         day = moment.date() if isinstance(moment, datetime) else moment
         is_hour = isinstance(moment, datetime) or part is not None
@@ -103,7 +104,9 @@ class WeatherTool(HomeAgentTool):
             domain=DOMAIN, service="get_forecasts", entity_ids=(chosen.entity_id,), data={"type": kind}
         )
         answer = await run.read(call)
-        entries = _timed((answer.get(chosen.entity_id) or {}).get("forecast") or ())
+        rows = (answer.get(chosen.entity_id) or {}).get("forecast") or ()
+        timed = ((dt_util.parse_datetime(str(row.get("datetime") or "")), row) for row in rows)
+        entries = [(dt_util.as_local(at), row) for at, row in timed if at is not None]
         now = dt_util.now()
         begin = now - timedelta(hours=1) if kind == "hourly" else dt_util.start_of_local_day(now)
         if day is not None:
@@ -119,10 +122,38 @@ class WeatherTool(HomeAgentTool):
         most = shown[: LIMITS[kind]]
         listed: list[dict[str, JsonValueType]]
         if kind == "hourly" and not isinstance(moment, datetime) and len(shown) > FEW_HOURS:
-            listed = _by_part(shown if day else most, part)
+            parts_of_days: dict[tuple[date, str], list[Mapping[str, Any]]] = {}
+            for at, hour in shown if day else most:
+                name = next(name for name, (first, end) in PARTS.items() if first <= at.hour < end)
+                parts_of_days.setdefault((at.date(), name), []).append(hour)
+            wanted_parts = {key: hours for key, hours in parts_of_days.items() if key[1] == part}
+            listed = []
+            for (date_of, name), hours in (wanted_parts or parts_of_days).items():
+                of_part: dict[str, JsonValueType] = {"at": f"{date_of:%a %Y-%m-%d} {name}"}
+                conditions = (str(hour.get("condition")) for hour in hours)
+                if known := [each for each in dict.fromkeys(conditions) if each in CONDITIONS]:
+                    of_part["condition"] = ", ".join(known)
+                for key in UNITS:
+                    values = [value for hour in hours if (value := _number(hour.get(key))) is not None]
+                    if values and key in HIGHEST:
+                        of_part[key] = max(values)
+                    elif values and key == "precipitation":
+                        of_part[key] = round(sum(values), 1)
+                    if values and key == "temperature" and min(values) != max(values):
+                        of_part["templow"] = min(values)
+                listed.append(of_part)
         else:
             keys = [key for key in UNITS if len(most) == 1 or key in BRIEF]
-            listed = [_as_entry(at, entry, kind, keys) for at, entry in most]
+            listed = []
+            for at, entry in most:
+                shown_at = at.strftime("%a %Y-%m-%d" if kind == "daily" else "%a %Y-%m-%d %H:%M")
+                told: dict[str, JsonValueType] = {"at": shown_at}
+                if kind == "twice_daily" and "is_daytime" in entry:
+                    told["part"] = "day" if entry["is_daytime"] else "night"
+                if (condition := entry.get("condition")) in CONDITIONS:
+                    told["condition"] = str(condition)
+                told |= {key: value for key in keys if (value := _number(entry.get(key))) is not None}
+                listed.append(told)
         units: dict[str, JsonValueType] = {}
         for key, attribute in UNITS.items():
             unit = state.attributes.get(attribute) if attribute else "%" if key in PERCENT else None
@@ -134,62 +165,6 @@ class WeatherTool(HomeAgentTool):
             "units": units,
             "forecast": list[JsonValueType](listed),
         }
-
-
-def _timed(entries: Iterable[Mapping[str, Any]]) -> list[Timed]:
-    timed = ((dt_util.parse_datetime(str(entry.get("datetime") or "")), entry) for entry in entries)
-    return [(dt_util.as_local(moment), entry) for moment, entry in timed if moment is not None]
-
-
-def _split_part(text: str, language: str) -> tuple[str, str | None]:
-    """Return a day without the part of it that is named ("this evening", "morgen früh"), and the part."""
-    for form in forms(text, language, past=True):
-        said = form.split()
-        parts = [word for word in said if word in PARTS or word in LATE_PARTS]
-        if parts:
-            rest = [word for word in said if word not in {*parts, *BESIDE_PART}]
-            return " ".join(rest) or "today", LATE_PARTS.get(parts[0], parts[0])
-    return text.strip(), None
-
-
-def _by_part(entries: Iterable[Timed], wanted: str | None) -> list[dict[str, JsonValueType]]:
-    """Return an entry for each part of a day, or only for one part if there is any of it.
-
-    It has the conditions in their order, and the most or the sum of the numbers.
-    """
-    parts: dict[tuple[date, str], list[Mapping[str, Any]]] = {}
-    for moment, entry in entries:
-        part = next(name for name, (first, end) in PARTS.items() if first <= moment.hour < end)
-        parts.setdefault((moment.date(), part), []).append(entry)
-    results = []
-    for (day, part), hours in ({key: parts[key] for key in parts if key[1] == wanted} or parts).items():
-        result: dict[str, JsonValueType] = {"at": f"{day:%a %Y-%m-%d} {part}"}
-        conditions = (str(hour.get("condition")) for hour in hours)
-        if known := [each for each in dict.fromkeys(conditions) if each in CONDITIONS]:
-            result["condition"] = ", ".join(known)
-        for key in UNITS:
-            values = [value for hour in hours if (value := _number(hour.get(key))) is not None]
-            if values and key in HIGHEST:
-                result[key] = max(values)
-            elif values and key == "precipitation":
-                result[key] = round(sum(values), 1)
-            if values and key == "temperature" and min(values) != max(values):
-                result["templow"] = min(values)
-        results.append(result)
-    return results
-
-
-def _as_entry(
-    moment: datetime, entry: Mapping[str, Any], kind: str, keys: Sequence[str]
-) -> dict[str, JsonValueType]:
-    """Return one entry: time, condition and numbers."""
-    form = "%a %Y-%m-%d" if kind == "daily" else "%a %Y-%m-%d %H:%M"
-    result: dict[str, JsonValueType] = {"at": moment.strftime(form)}
-    if kind == "twice_daily" and "is_daytime" in entry:
-        result["part"] = "day" if entry["is_daytime"] else "night"
-    if (condition := entry.get("condition")) in CONDITIONS:
-        result["condition"] = str(condition)
-    return result | {key: value for key in keys if (value := _number(entry.get(key))) is not None}
 
 
 def _number(value: object) -> float | None:

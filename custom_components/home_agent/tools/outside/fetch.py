@@ -97,7 +97,6 @@ class PublicResolver(AbstractResolver):
 
     @override
     async def close(self) -> None:
-        """Release what was used."""
         await self._inner.close()
 
 
@@ -199,10 +198,28 @@ async def async_open(session: ClientSession, request: Request) -> AsyncIterator[
                 allow_redirects=False,
                 timeout=CONNECT,
             ) as response:
-                if (target := _redirected(request, response)) is None:
+                location = response.headers.get("Location")
+                if response.status not in REDIRECTS or not location:
                     yield response
                     return
-                request = target
+                here = URL(request.url, encoded=True)
+                target = here.join(URL(location))
+                is_upgrade = (
+                    target.host == here.host
+                    and (here.scheme, target.scheme) == ("http", "https")
+                    and here.is_default_port()
+                    and target.is_default_port()
+                )
+                is_web = target.scheme in ("http", "https")
+                if not is_web or not (is_upgrade or target.origin() == here.origin()):
+                    raise FetchError("The server redirects to another place, which is not followed")
+                kept, url = request.headers, str(target.with_fragment(None))
+                is_moved = response.status in MOVED and request.method == "POST"
+                if is_moved or response.status == HTTPStatus.SEE_OTHER:
+                    kept = {name: text for name, text in kept.items() if name.lower() != "content-type"}
+                    request = Request(method="GET", url=url, headers=kept)
+                else:
+                    request = replace(request, url=url)
     except (ClientError, OSError, ValueError) as err:
         is_unreachable = isinstance(err, ClientError | OSError)
         if leads_home(err):
@@ -253,28 +270,3 @@ async def async_fetch(session: ClientSession, request: Request, max_bytes: int) 
             content=body[:max_bytes],
             cut=len(body) > max_bytes,
         )
-
-
-def _redirected(request: Request, response: ClientResponse) -> Request | None:
-    """Return the request that a redirect asks for; None for an answer.
-
-    Raises FetchError for one that leads to another server.
-    """
-    location = response.headers.get("Location")
-    if response.status not in REDIRECTS or not location:
-        return None
-    here = URL(request.url, encoded=True)
-    target = here.join(URL(location))
-    is_upgrade = (
-        target.host == here.host
-        and (here.scheme, target.scheme) == ("http", "https")
-        and here.is_default_port()
-        and target.is_default_port()
-    )
-    if target.scheme not in ("http", "https") or not (is_upgrade or target.origin() == here.origin()):
-        raise FetchError("The server redirects to another place, which is not followed")
-    url = str(target.with_fragment(None))
-    if response.status == HTTPStatus.SEE_OTHER or (response.status in MOVED and request.method == "POST"):
-        kept = {name: value for name, value in request.headers.items() if name.lower() != "content-type"}
-        return Request(method="GET", url=url, headers=kept)
-    return replace(request, url=url)

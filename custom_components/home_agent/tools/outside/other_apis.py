@@ -27,7 +27,8 @@ MAX_DESCRIPTION: Final = 1_000
 MAX_PROMPT: Final = 4_000
 MAX_SCHEMA: Final = 8_000
 MAX_DEPTH: Final = 20
-MAX_KEPT: Final = 1_000
+MAX_KEPT: Final = 4_000
+"""Texts of tools that are not read again on each turn."""
 ISSUE: Final = "foreign_tools"
 SPOKEN: Final = frozenset({"description", "title", "$comment"})
 """Keys of a schema that contain sentences."""
@@ -41,29 +42,16 @@ type Function = Mapping[str, Any]
 
 
 async def async_sanitize(hass: HomeAssistant, functions: Sequence[Function]) -> list[Function | None]:
-    """Return functions cleaned for the model, in the same order; None for those that are refused.
-
-    The firewall reads in a worker thread what it has not read before.
-    """
+    """Return functions cleaned for the model, in the same order; None for those that are refused."""
     if not functions:
         return []
-    written = [json.dumps(function, default=str) for function in functions]
-    return await hass.async_add_executor_job(lambda: [*map(_sanitized, written)])
-
-
-async def async_sanitize_text(hass: HomeAssistant, text: str) -> str:
-    """Return an API's description of its tools, cleaned for a prompt."""
-    return await hass.async_add_executor_job(_sanitized_text, text.strip()[:MAX_PROMPT])
+    return await hass.async_add_executor_job(lambda: [*map(sanitize, functions)])
 
 
 @lru_cache(MAX_KEPT)
-def _sanitized(written: str) -> Function | None:
-    return sanitize(json.loads(written))
-
-
-@lru_cache(MAX_KEPT)
-def _sanitized_text(text: str) -> str:
-    return str(firewall.clean(text, describes=True).value)
+def _cleaned(text: str) -> firewall.Cleaned:
+    """Return a text cleaned. "Opens the door" is what a tool does, and no order."""
+    return firewall.clean(text, describes=True)
 
 
 @callback
@@ -83,7 +71,7 @@ def sanitize(function: Function) -> Function | None:
         return None
     cleaned = {**function, "parameters": _schema(function.get("parameters"))}
     if "description" in function:
-        cleaned["description"] = _text(str(function["description"]), MAX_DESCRIPTION)
+        cleaned["description"] = _cleaned(clean(str(function["description"]), MAX_DESCRIPTION)).value
     if len(json.dumps(cleaned["parameters"], default=str)) > MAX_SCHEMA:
         cleaned["parameters"] = _bare(cleaned["parameters"])
         if len(json.dumps(cleaned["parameters"], default=str)) > MAX_SCHEMA:
@@ -96,14 +84,10 @@ def imitates(name: str, own: Iterable[str]) -> bool:
     return _letters(name) in {_letters(one) for one in own}
 
 
-def _text(text: str, limit: int) -> str:
-    """Return a text on one line, cleaned and cut. "Opens the door" is what a tool does, and no order."""
-    return str(firewall.clean(clean(text, limit), describes=True).value)
-
-
 def _schema(node: Any, depth: int = MAX_DEPTH, key: str = "") -> Any:
     if isinstance(node, str):
-        return _text(node, MAX_DESCRIPTION) if key in SPOKEN or not _is_plain(node) else node
+        is_spoken = key in SPOKEN or not _is_plain(node)
+        return _cleaned(clean(node, MAX_DESCRIPTION)).value if is_spoken else node
     if isinstance(node, Mapping) and depth:
         return {name: _schema(item, depth - 1, str(name)) for name, item in node.items()}
     if isinstance(node, list | tuple) and depth:
@@ -133,7 +117,7 @@ def _names(node: Any, depth: int = MAX_DEPTH) -> Iterable[str]:
 
 
 def _is_plain(name: str) -> bool:
-    return len(name) <= MAX_TOOL_NAME and not firewall.clean(_CAMEL.sub(" ", name), describes=True).found
+    return len(name) <= MAX_TOOL_NAME and not _cleaned(_CAMEL.sub(" ", name)).found
 
 
 def _letters(name: str) -> str:
@@ -207,12 +191,11 @@ def wire_name(name: str) -> str:
 
 async def async_prompts(hass: HomeAssistant, instances: Iterable[llm.APIInstance]) -> str:
     """Return the APIs' descriptions of their tools, without instructions that steer the model."""
-    told = [
-        f"About the tools of {instance.api.name}:\n{await async_sanitize_text(hass, instance.api_prompt)}"
-        for instance in instances
-        if is_foreign(instance) and instance.api_prompt.strip()
-    ]
-    return "\n".join(told)
+    told = [each for each in instances if is_foreign(each) and each.api_prompt.strip()]
+    prompts = [each.api_prompt.strip()[:MAX_PROMPT] for each in told]
+    cleaned = await hass.async_add_executor_job(lambda: [*map(_cleaned, prompts)]) if prompts else []
+    pairs = zip(told, cleaned, strict=True)
+    return "\n".join(f"About the tools of {each.api.name}:\n{text.value}" for each, text in pairs)
 
 
 def is_foreign(instance: llm.APIInstance) -> bool:
@@ -237,4 +220,4 @@ def source_of(tool: llm.Tool) -> str | None:
     written = any("annotations" in vars(one) for one in kind.__mro__ if one is not llm.Tool)
     if written and (kind.__module__.startswith(CORE) or not kind.annotations.open_world):
         return None
-    return f"api:{tool.api_id if isinstance(tool, OtherTool) else inner.integration}"
+    return f"api:{tool.namespace if isinstance(tool, OtherTool) else inner.integration}"

@@ -39,12 +39,13 @@ class Outgoing:
         """Take the options of the agent; private memories do not leave either."""
         self._memories = memories
         self._profile = profile
-        self._sanitizer = Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], self._private_texts)
 
-    def _private_texts(self) -> Iterator[str]:
-        yield from (memory.content for memory in self._memories.all() if memory.private)
-        hidden = self._profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
-        yield from (entry.value for entry in hidden)
+        def private_texts() -> Iterator[str]:
+            yield from (memory.content for memory in memories.all() if memory.private)
+            hidden = profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
+            yield from (entry.value for entry in hidden)
+
+        self._sanitizer = Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], private_texts)
 
     async def async_query(self, tool: str, query: str, run: ToolRun) -> Sanitized:
         """Return what is searched for; the caller notes it. Raises ToolExecutionError for a held one."""

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from html.parser import HTMLParser
@@ -210,7 +211,6 @@ class ResultPage(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a title or a text."""
         self._tags += 1
         if self._tags > MAX_TAGS or len(self._stack) > MAX_DEPTH:
             return
@@ -237,7 +237,6 @@ class ResultPage(HTMLParser):
 
     @override
     def handle_data(self, data: str) -> None:
-        """Keep text that belongs to a result."""
         if self._into and HIDDEN.isdisjoint(self._stack):
             text = self.results[-1][self._into] + data
             self.results[-1][self._into] = text[:MAX_TEXT]
@@ -261,39 +260,32 @@ class DuckDuckGo(SearchProvider):
     @override
     async def async_search(self, query: str, language: str) -> Sequence[SearchResult]:
         """Ask the page with texts, then the small one."""
+
+        def parse(content: bytes) -> list[SearchResult] | None:  # None for a captcha
+            titles, snippets = ("result__a", "result-link"), ("result__snippet", "result-snippet")
+            page = ResultPage(content, titles=titles, snippets=snippets)
+            for item in page.results:
+                with suppress(ValueError):
+                    url = yarl.URL(f"https:{item['url']}" if item["url"].startswith("//") else item["url"])
+                    if (url.host or "").endswith("duckduckgo.com"):  # a link to it, or an advertisement
+                        item["url"] = url.query.get("uddg", "") if url.path.startswith("/l/") else ""
+            results = best(page.results)
+            if not results and any(name.startswith(RIDDLES) for name in page.classes):
+                return None
+            if not page.results and not page.classes & DUCKDUCKGO_EXPECTED:
+                raise ValueError("no page of results")
+            return results
+
         headers = {"Accept-Language": f"{language},en;q=0.5"}
         for page in [self._url] if self._typed else map(yarl.URL, PAGES):
             url = page.with_path(f"{page.path if page.path != '/' else '/html'}/")
             answer = await self._async_ask(url, headers=headers, form={"q": query})
             if answer.status not in (HTTPStatus.ACCEPTED, HTTPStatus.FORBIDDEN):
                 check_status(answer)
-                results = await async_parsed(_duckduckgo_results, answer.content)
+                results = await async_parsed(parse, answer.content)
                 if results is not None:
                     return results
         raise SearchError(SearchTrouble.BLOCKED)
-
-
-def _duckduckgo_results(content: bytes) -> list[SearchResult] | None:
-    """Return the results of a page; None for a captcha. Raises ValueError for another page."""
-    page = ResultPage(
-        content, titles=("result__a", "result-link"), snippets=("result__snippet", "result-snippet")
-    )
-    rows = []
-    for item in page.results:
-        try:
-            url = yarl.URL(f"https:{item['url']}" if item["url"].startswith("//") else item["url"])
-        except ValueError:
-            continue
-        if (url.host or "").endswith("duckduckgo.com"):  # a link to the result, or an advertisement
-            item["url"] = url.query.get("uddg", "") if url.path.startswith("/l/") else ""
-        rows.append(item)
-    if results := best(rows):
-        return results
-    if any(name.startswith(RIDDLES) for name in page.classes):
-        return None
-    if page.results or page.classes & DUCKDUCKGO_EXPECTED:
-        return []
-    raise ValueError("no page of results")
 
 
 SEARXNG_EXPECTED: Final = frozenset({"results", "urls", "search", "main_results"})
@@ -308,6 +300,22 @@ class SearXNG(SearchProvider):
     @override
     async def async_search(self, query: str, language: str) -> Sequence[SearchResult]:
         """Ask for JSON; a server that refuses the format is asked for its page from then on."""
+
+        def parse(content: bytes) -> list[SearchResult]:
+            answer: dict[str, Any] = orjson.loads(content)
+            results = best(answer["results"])
+            failed = answer.get("unresponsive_engines") or []
+            if failed and not results:
+                reasons = ", ".join(sorted({str(item[1])[:60] for item in failed if len(item) > 1}))
+                raise SearchError(SearchTrouble.BLOCKED, f"its engines: {reasons}"[:200])
+            return results
+
+        def parse_page(content: bytes) -> list[SearchResult]:
+            page = ResultPage(content, headings=("h3", "h4"), snippets=("content", "result-content"))
+            if not page.results and not page.classes & SEARXNG_EXPECTED:
+                raise ValueError("no page of results")
+            return best(page.results)
+
         base = self._url if self._url.name == "search" else self._url / "search"
         asked = base.with_query({"q": query, "language": language})
         headers = {"Accept-Language": f"{language},en;q=0.5"}
@@ -315,32 +323,12 @@ class SearXNG(SearchProvider):
             answer = await self._async_ask(asked.update_query(format="json"), headers=headers)
             if answer.status != HTTPStatus.FORBIDDEN:
                 check_status(answer, "" if answer.status != HTTPStatus.NOT_FOUND else "there is no /search")
-                return await async_parsed(_searxng_results, answer.content)
+                return await async_parsed(parse, answer.content)
         answer = await self._async_ask(asked, headers={"Accept": "text/html", **headers})
         check_status(answer)
-        results = await async_parsed(_page_results, answer.content)
+        results = await async_parsed(parse_page, answer.content)
         self._as_page = True
         return results
-
-
-def _searxng_results(content: bytes) -> list[SearchResult]:
-    """Return the results of JSON. Raises SearchError if all engines behind the server failed."""
-    answer: dict[str, Any] = orjson.loads(content)
-    results = best(answer["results"])
-    failed = answer.get("unresponsive_engines") or []
-    if failed and not results:
-        reasons = ", ".join(sorted({str(item[1])[:60] for item in failed if len(item) > 1}))
-        raise SearchError(SearchTrouble.BLOCKED, f"its engines: {reasons}"[:200])
-    return results
-
-
-def _page_results(content: bytes) -> list[SearchResult]:
-    """Return the results of a page. Raises ValueError for another page."""
-    page = ResultPage(content, headings=("h3", "h4"), snippets=("content", "result-content"))
-    results = best(page.results)
-    if not results and not page.classes & SEARXNG_EXPECTED:
-        raise ValueError("no page of results")
-    return results
 
 
 class Tavily(SearchProvider):

@@ -147,14 +147,32 @@ async def async_history(
     head: Report = {"at": format_local(period.start)}
     if not at_once:
         head = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
-    chosen = [_asked_of(hass, member, counted) for member in found[:MAX_HISTORY_ENTITIES]]
-    numeric = at_once or aggregate not in (None, "count")
-    for each in chosen:
-        # A thermostat shows what it measures in an attribute, which is read where numbers are asked for.
-        if as_number(each.state.state) is None:
-            names = asked or (tuple(DOMAINS[each.state.domain].measures.values()) if numeric else ())
-            attributes = each.state.attributes
-            each.attribute = next((name for name in names if _is_number(attributes.get(name))), None)
+    chosen: list[Recorded] = []
+    for record, state in found[:MAX_HISTORY_ENTITIES]:
+        attributes, facts = state.attributes, DOMAINS[state.domain]
+        state_class = attributes.get(ATTR_STATE_CLASS)
+        if state_class is None and (entry := er.async_get(hass).async_get(state.entity_id)):
+            state_class = (entry.capabilities or {}).get(ATTR_STATE_CLASS)  # while it is unavailable
+        names = asked
+        if not asked and (at_once or aggregate not in (None, "count")):
+            # A thermostat shows what it measures in an attribute, which is read where numbers are asked for.
+            names = tuple(facts.measures.values())
+        if as_number(state.state) is not None:
+            names = ()
+        meant = (
+            text
+            for text in (facts.active, state.state, *_USUAL)
+            if text and counted and counted(record, State(state.entity_id, text, attributes))
+        )
+        chosen.append(
+            Recorded(
+                record=record,
+                state=state,
+                attribute=next((name for name in names if _is_number(attributes.get(name))), None),
+                state_class=None if state_class is None else str(state_class),
+                active=next(meant, "") or facts.active,
+            )
+        )
     try:
         await async_read_database(hass, _read_all, hass, chosen, period, aggregate)
     except DatabaseError as err:
@@ -167,7 +185,14 @@ async def async_history(
         report: Report = {"now": describe_state(own, each.record, aged=False)}
         if unit := each.unit or (hass.config.units.temperature_unit if each.is_temperature else None):
             report["unit"] = unit
-        report |= _value_at(each) if at_once else _summary(each, period, aggregate, max_changes)
+        if not at_once:
+            report |= _summary(each, period, aggregate, max_changes)
+        elif each.samples and (not each.hours or each.samples[0].at <= each.hours[0].start):
+            report["value"] = _shown(each.say(each.samples[0].value))
+        elif each.hours:
+            report |= {"value": tidy(each.hours[-1].value), "of": "average of that hour"}
+        else:
+            report["error"] = "no history recorded for this moment"
         if each.attribute is not None:
             report["attribute"] = each.attribute
         room -= len(json_dumps({each.record.entity_id: report}))
@@ -176,26 +201,6 @@ async def async_history(
         reports[each.record.entity_id] = report
     more: Report = {"more": NARROW.format(len(found) - len(reports))} if len(found) > len(reports) else {}
     return {**head, "history": reports, **more}
-
-
-def _asked_of(hass: HomeAssistant, member: Member, counted: StateTest | None) -> Recorded:
-    """Return an entity with its state class, which the registry knows while it is unavailable."""
-    record, state = member
-    state_class = state.attributes.get(ATTR_STATE_CLASS)
-    if state_class is None and (entry := er.async_get(hass).async_get(state.entity_id)):
-        state_class = (entry.capabilities or {}).get(ATTR_STATE_CLASS)
-    active = DOMAINS[state.domain].active
-    meant = (
-        text
-        for text in (active, state.state, *_USUAL)
-        if text and counted and counted(record, State(state.entity_id, text, state.attributes))
-    )
-    return Recorded(
-        record=record,
-        state=state,
-        state_class=None if state_class is None else str(state_class),
-        active=next(meant, "") or active,
-    )
 
 
 def _read_all(hass: HomeAssistant, wanted: Sequence[Recorded], period: Period, aggregate: str | None) -> None:
@@ -235,8 +240,15 @@ def _read_all(hass: HomeAssistant, wanted: Sequence[Recorded], period: Period, a
             each.metered += row.get("change") or 0.0
             rest = Period(dt_util.utc_from_timestamp(end), period.end)
         _read_samples(hass, each, rest)
-        if (each.samples or each.hours) and rest.start < rest.end:
-            _append_current(each, rest)
+        # The recorder may not yet have written the state of now.
+        state, samples = each.state, each.samples
+        moment = state.last_changed if each.attribute is None else state.last_updated
+        now = Sample(
+            max(moment.timestamp(), rest.start.timestamp()), each.value_of(state.attributes, state.state)
+        )
+        is_newer = not samples or (samples[-1].value != now.value and samples[-1].at <= now.at)
+        if is_newer and (samples or each.hours) and rest.start < rest.end and moment <= rest.end:
+            samples.append(now)
 
 
 def _read_samples(hass: HomeAssistant, item: Recorded, period: Period) -> None:
@@ -277,27 +289,6 @@ def _read_samples(hass: HomeAssistant, item: Recorded, period: Period) -> None:
     item.samples = [next(run) for _value, run in runs]
 
 
-def _append_current(item: Recorded, period: Period) -> None:
-    """Add the state of now where the recorder has not yet written it."""
-    state, samples = item.state, item.samples
-    moment = state.last_changed if item.attribute is None else state.last_updated
-    value = item.value_of(state.attributes, state.state)
-    at = max(moment.timestamp(), period.start.timestamp())
-    if moment > period.end or (samples and (samples[-1].value == value or at < samples[-1].at)):
-        return
-    samples.append(Sample(at, value))
-
-
-def _value_at(item: Recorded) -> Report:
-    """Return the state at the beginning of a period, or the average of its hour from statistics."""
-    hours, samples = item.hours, item.samples
-    if samples and (not hours or samples[0].at <= hours[0].start):
-        return {"value": _shown(item.say(samples[0].value))}
-    if hours:
-        return {"value": tidy(hours[-1].value), "of": "average of that hour"}
-    return {"error": "no history recorded for this moment"}
-
-
 def _summary(item: Recorded, period: Period, aggregate: str | None, max_changes: int) -> Report:
     """Return the answer to one question about one entity.
 
@@ -334,8 +325,15 @@ def _numbers(item: Recorded, period: Period, aggregate: str | None, max_changes:
     ]
     spans = [*item.hours, *samples]
     low, high = min(spans, key=lambda span: span.low), max(spans, key=lambda span: span.high)
+    has_lengths = any(span.seconds for span in spans)
+    weighted = [(span.seconds if has_lengths else 1.0, span.value) for span in spans]
+    average = sum(weight * value for weight, value in weighted) / sum(weight for weight, _value in weighted)
+    if item.state.attributes.get(ATTR_DEVICE_CLASS) == _KIND_OF_ANGLE:
+        east = sum(weight * sin(radians(value)) for weight, value in weighted)
+        north = sum(weight * cos(radians(value)) for weight, value in weighted)
+        average = degrees(atan2(east, north)) % 360
     figures: dict[str, Report] = {
-        "avg": {"avg": tidy(_average(item, spans))},
+        "avg": {"avg": tidy(average)},
         "min": {"min": tidy(low.low), "min_at": format_local(low.start)},
         "max": {"max": tidy(high.high), "max_at": format_local(high.start)},
         "count": {"count": max(0, len(samples) - 1)},
@@ -359,19 +357,6 @@ def _numbers(item: Recorded, period: Period, aggregate: str | None, max_changes:
         answer = {"first": tidy(spans[0].value), "last": tidy(spans[-1].value)}
         answer |= figures["avg"] | figures["min"] | figures["max"]
     return {**answer, "counted": counted} if is_meter else answer
-
-
-def _average(item: Recorded, spans: Sequence[HeldValue]) -> float:
-    """Return the average weighted by time; of angles the direction of their sum."""
-    weights = [span.seconds for span in spans]
-    if not any(weights):
-        weights = [1.0] * len(spans)
-    weighted = list(zip(weights, (span.value for span in spans), strict=True))
-    if item.state.attributes.get(ATTR_DEVICE_CLASS) == _KIND_OF_ANGLE:
-        east = sum(weight * sin(radians(value)) for weight, value in weighted)
-        north = sum(weight * cos(radians(value)) for weight, value in weighted)
-        return degrees(atan2(east, north)) % 360
-    return sum(weight * value for weight, value in weighted) / sum(weights)
 
 
 def _states(item: Recorded, period: Period, max_changes: int) -> Report:

@@ -192,20 +192,14 @@ def _called(said: str, members: Iterable[Member], *, broad: bool) -> StateTest |
         # Binary sensors have a word for each of their two states.
         if meant is None or (record.domain == "binary_sensor" and english not in _OF_ALL):
             return is_called_so(record, state)
-        if meant(record, state):
-            return not broad or meant is not _is_on or _works(record, state)
-        return not broad and is_called_so(record, state)
+        if meant(record, state) and broad and meant is _is_on:  # people mean devices that do something
+            facts, doing = DOMAINS[record.domain], {state.attributes.get(name) for name in _ACTIONS}
+            is_lively = facts.is_switched_with_everything or facts.is_lively or facts.in_everything
+            return is_lively and doing.isdisjoint(AT_REST)
+        return meant(record, state) or (not broad and is_called_so(record, state))
 
     is_known = english != word or english in {*state_meanings().values(), *GONE}
     return test if is_known or any(is_called_so(*member) for member in members) else None
-
-
-def _works(record: EntityRecord, state: State) -> bool:
-    """Return whether people mean an entity by "what is on": a device that is doing something."""
-    facts = DOMAINS[record.domain]
-    if state.attributes.get("hvac_action") in AT_REST or state.attributes.get("action") in AT_REST:
-        return False
-    return facts.is_switched_with_everything or facts.is_lively or facts.in_everything
 
 
 def _is_on(record: EntityRecord, state: State) -> bool:
@@ -215,13 +209,6 @@ def _is_on(record: EntityRecord, state: State) -> bool:
     return state.state == "on" or (
         is_active(state) and ("turn_off" in facts.actions or state.state == facts.active)
     )
-
-
-def _is_off(record: EntityRecord, state: State) -> bool:
-    facts = DOMAINS[record.domain]
-    if facts.active in _OPEN or state.state in GONE:
-        return False
-    return state.state == "off" or ("turn_off" in facts.actions and not is_active(state))
 
 
 def _acts(action: str, mode: str) -> StateTest:
@@ -239,7 +226,11 @@ _OF_ALL: Final = frozenset({"on", "off", "low"})
 """States that binary sensors have whatever they are called."""
 _MEANINGS: Final[Mapping[str, StateTest]] = {
     "on": _is_on,
-    "off": _is_off,
+    "off": lambda record, state: (
+        DOMAINS[record.domain].active not in _OPEN
+        and state.state not in GONE
+        and (state.state == "off" or ("turn_off" in DOMAINS[record.domain].actions and not is_active(state)))
+    ),
     "open": lambda record, state: (
         state.state in {"open", "opening"}
         if record.domain == "lock"
@@ -311,16 +302,43 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
         gone = [member for member in gone if not question.state(*member)]
     elif not is_counted:
         gone = []
-    resting = _at_rest(question, members) if is_counted and not question.attributes else {}
+    resting: dict[str, list[Member]] = {}
+    """Entities at rest by what they show, where several show the same."""
     if question.attributes:
         answer |= _unknown(question, [state for _record, state in members[:MAX_ENTITIES]])
+    elif is_counted:
+        for record, state in members:
+            if not is_active(state) and state.state not in GONE:
+                own = without_outside(question.hass, state)
+                resting.setdefault(describe_state(own, record, aged=False), []).append((record, state))
+        resting = {shown: same for shown, same in resting.items() if len(same) > 1}
     rest: Report = {}
     if gone:
         rest["unavailable"] = _ids(gone, MAX_GONE, question.areas)
     aside = {record.entity_id for group in (gone, *resting.values()) for record, _state in group}
     wanted = [member for member in wanted if member[0].entity_id not in aside]
-    parts, listed, room = _one_by_one(question, members, wanted, MAX_CHARS - _size([answer, rest]))
-    left_out = len(wanted) - listed
+    is_alone, room = len(members) == 1, MAX_CHARS - _size([answer, rest])
+    in_rooms = is_alone or len({record.area_id for record, _state in members}) > 1
+    states: Report = {}
+    attributes: Report = {}
+    cut: Report = {}
+    for record, state in wanted[:MAX_ENTITIES]:
+        entity_id = record.entity_id
+        line = _line(question, record, state, is_alone=is_alone, in_rooms=in_rooms)
+        report = _report(question, record, state, line, is_alone=is_alone)
+        while (size := _size([entity_id, line, entity_id, report] if report else [entity_id, line])) > room:
+            if not is_alone or not report:
+                break
+            report.popitem()
+            cut["cut"] = True
+        if size > room and states:
+            room = 0
+            break
+        room -= size
+        states[entity_id] = line
+        if report:
+            attributes[entity_id] = report
+    left_out = len(wanted) - len(states)
     for shown, same in resting.items():
         ids = _ids(same, len(same), question.areas)
         if (size := _size([shown, ids])) > room:
@@ -329,17 +347,8 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
             room -= size
             rest[shown] = ids
     more: Report = {"more": NARROW.format(left_out)} if left_out else {}
-    return {**answer, "states": parts.pop("states"), **({"rest": rest} if rest else {}), **parts, **more}
-
-
-def _at_rest(question: StateQuestion, members: Iterable[Member]) -> dict[str, list[Member]]:
-    """Return the entities at rest by what they show, where several show the same."""
-    resting: dict[str, list[Member]] = {}
-    for record, state in members:
-        if not is_active(state) and state.state not in GONE:
-            own = without_outside(question.hass, state)
-            resting.setdefault(describe_state(own, record, aged=False), []).append((record, state))
-    return {shown: same for shown, same in resting.items() if len(same) > 1}
+    beside = {"rest": rest, ATTRIBUTES: attributes}
+    return {**answer, "states": states, **{key: each for key, each in beside.items() if each}, **cut, **more}
 
 
 def _unknown(question: StateQuestion, states: Sequence[State]) -> Report:
@@ -360,39 +369,6 @@ def _ids(members: Sequence[Member], limit: int, areas: Mapping[str, Area]) -> li
         is_named = _is_named(record, areas.get(record.area_id or ""))
         ids.append(record.entity_id if is_named else f"{record.entity_id} ({clean(record.name, NAME_CHARS)})")
     return [*ids, f"+{len(members) - limit} more"] if len(members) > limit else ids
-
-
-def _one_by_one(
-    question: StateQuestion, members: Sequence[Member], wanted: Sequence[Member], room: int
-) -> tuple[Report, int, int]:
-    """Return what is told of entities one by one, how many of them, and the room that is left."""
-    is_alone = len(members) == 1
-    in_rooms = is_alone or len({record.area_id for record, _state in members}) > 1
-    states: Report = {}
-    attributes: Report = {}
-    is_cut = False
-    for record, state in wanted[:MAX_ENTITIES]:
-        entity_id = record.entity_id
-        line = _line(question, record, state, is_alone=is_alone, in_rooms=in_rooms)
-        report = _report(question, record, state, line, is_alone=is_alone)
-        while (size := _size([entity_id, line, entity_id, report] if report else [entity_id, line])) > room:
-            if not is_alone or not report:
-                break
-            report.popitem()
-            is_cut = True
-        if size > room and states:
-            room = 0
-            break
-        room -= size
-        states[entity_id] = line
-        if report:
-            attributes[entity_id] = report
-    parts: Report = {"states": states}
-    if attributes:
-        parts[ATTRIBUTES] = attributes
-    if is_cut:
-        parts["cut"] = True
-    return parts, len(states), room
 
 
 def _line(

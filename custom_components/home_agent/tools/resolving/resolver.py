@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
@@ -382,8 +382,6 @@ def _class_names() -> Mapping[str, frozenset[str]]:
     return names
 
 
-MIN_SPELLED: Final = 4
-"""Letters of an id that count if they are in another one."""
 MAX_LIKELY: Final = 100
 """Entities whose names have a word of the sentence, in the order of candidates."""
 MIN_PARTS: Final = 2
@@ -428,16 +426,12 @@ def name_languages(house: HouseSnapshot, sentence: str, spoken: str) -> tuple[st
 
     def of_rooms(house: HouseSnapshot) -> str:
         rooms = [*house.areas.values()][:MAX_ROOMS]
-        counts = Counter(language for room in rooms for language in _languages_of_room(room.name))
+        known = [(language, vocabulary(language).places) for language in languages()]
+        counts = Counter(language for room in rooms for language, places in known if places.find(room.name))
         return max(counts, key=lambda language: (counts[language], language == DEFAULT), default=DEFAULT)
 
     own, said = known_language(spoken).partition("-")[0], language_of(sentence, spoken) or DEFAULT
     return tuple(dict.fromkeys((own, DEFAULT, said, house.derived(LANGUAGE, of_rooms))))
-
-
-@lru_cache(maxsize=256)
-def _languages_of_room(name: str) -> Sequence[str]:
-    return [language for language in languages() if vocabulary(language).places.find(name)]
 
 
 @dataclass(slots=True)
@@ -470,46 +464,50 @@ class _Search:
         kinds = self.kinds.domains or {domain_words()[word] for word in name_words if word in domain_words()}
         goes_dark = {*kinds} == {"light"} and says_goodbye(spoken)
         self.all = self.many or goes_dark or asks_for_all(spoken, self.speaker.language)
-        for slot, text in (("label", target.label), ("area", target.area), ("floor", target.floor)):
-            if text:
-                self._read_place(slot, text)
+        elsewhere = target.entity_id or target.name or target.area
+        for slot in ("label", "area", "floor"):  # each in the slot of another one too
+            if not (text := getattr(target, slot)):
+                continue
+            label = _label(self.house, text, exact=slot != "label")
+            place = find_place(self.house, text, "area" if slot == "label" else slot)
+            if place is None or place.repaired:
+                place = label if slot == "label" else label or place
+            elif label is not None and slot == "label" and not label.repaired:
+                place = label
+            if place is not None:
+                self.repaired |= place.repaired
+                self.places.append(place)
+            elif slot == "label":
+                raise _unknown(slot, text, list(labels_in(self.house)))
+            elif means_home(text):
+                continue
+            elif slot == "floor" and not self.house.floors and elsewhere:
+                self.repaired = True
+            else:
+                is_name = squash(without_article(text)) in self.names.exact
+                if not is_name or (target.name and squash(target.name) not in squash(text)):
+                    raise unknown_place(self.house, text, slot)
+                self.name, self.repaired = text, True
 
     @property
     def _languages(self) -> tuple[str, ...]:
         return name_languages(self.house, self.sentence, self.speaker.language)
-
-    def _read_place(self, slot: str, text: str) -> None:
-        """Take a room, a floor or a label, each in the slot of another one too. Raises ValidationError."""
-        label = _label(self.house, text, exact=slot != "label")
-        place = find_place(self.house, text, "area" if slot == "label" else slot)
-        if place is None or place.repaired:
-            place = label if slot == "label" else label or place
-        elif label is not None and slot == "label" and not label.repaired:
-            place = label
-        if place is not None:
-            self.repaired |= place.repaired
-            self.places.append(place)
-            return
-        if slot == "label":
-            raise _unknown(slot, text, list(labels_in(self.house)))
-        if means_home(text):
-            return
-        target = self.target
-        elsewhere = target.entity_id or target.name or target.area
-        if slot == "floor" and not self.house.floors and elsewhere:
-            self.repaired = True
-            return
-        is_name = squash(without_article(text)) in self.names.exact
-        if not is_name or (target.name and squash(target.name) not in squash(text)):
-            raise unknown_place(self.house, text, slot)
-        self.name, self.repaired = text, True
 
     def run(self) -> list[EntityRecord]:
         """Return the entities that are meant, unless a protected one was guessed. Raises ValidationError."""
         if self.target.is_empty and not self.many:
             found = self._in_sentence()
         elif self.target.entity_id:
-            found = self._by_ids()
+            hits: dict[str, EntityRecord] = {}
+            problems = []
+            for text in self.target.entity_id:
+                try:
+                    hits |= {record.entity_id: record for record in self._by_id(text)}
+                except ValidationError as err:
+                    problems.append(err)
+            if problems and not (self.many and hits):  # a question with several may have unknown ones
+                raise problems[0]
+            found = [*hits.values()]
         elif self.name:
             found = self._by_name(self.name)
         else:
@@ -544,15 +542,7 @@ class _Search:
         self, text: str, problem: str, fits: Callable[[EntityRecord], bool] = lambda _record: True
     ) -> ValidationError:
         """Return the error for something that is not there, with what comes nearest."""
-        # "hallway" is in "hall_way_lamp"
-        key = squash(text)
-        spelled = [name for name in self.names.object_ids if len(name) >= MIN_SPELLED and name in key]
-        near = [
-            entity_id
-            for name in sorted(spelled, key=lambda name: (-len(name), name))
-            for entity_id in self.names.object_ids[name]
-        ]
-        near += [entity_id for entity_id, _score in self.names.near(text)]
+        near = [entity_id for entity_id, _score in self.names.near(text)]
         near += self.names.likely(text, 3 * MAX_LISTED)
         nearest = [record for record in self._records(near) if self._is_here(record) and fits(record)]
         if not nearest and self.places:
@@ -668,19 +658,6 @@ class _Search:
         self.repaired = True
         return found
 
-    def _by_ids(self) -> list[EntityRecord]:
-        """Return the entities of ids; a question with several may have unknown ones among them."""
-        found: dict[str, EntityRecord] = {}
-        problems = []
-        for text in self.target.entity_id:
-            try:
-                found |= {record.entity_id: record for record in self._by_id(text)}
-            except ValidationError as err:
-                problems.append(err)
-        if problems and not (self.many and found):
-            raise problems[0]
-        return list(found.values())
-
     def _by_id(self, text: str) -> list[EntityRecord]:
         entity_id = text.strip().casefold()
         if "*" in entity_id:
@@ -731,24 +708,10 @@ class _Search:
     def _placed(self, record: EntityRecord, text: str) -> EntityRecord:
         """Return the entity, unless it is elsewhere than the place that was given."""
         is_here = self._is_here(record)
-        if not is_here and record.area_id is not None and not self._place_is_doubtful(record):
+        if not is_here and record.area_id is not None:
             self._several([record], f"{text[:60]!r} is not in {self.places[0].name[:40]!r}. It")
         self.repaired |= not is_here or not self.kinds.fits(record)
         return record
-
-    def _place_is_doubtful(self, record: EntityRecord) -> bool:
-        """Return whether an entity by its exact name or id is surer than the place, which nobody said."""
-        if not self.sentence or protected(record) or not self._is_allowed(record):
-            return False
-        named = (self.house.entities.get(text.strip().casefold()) for text in self.target.entity_id)
-        if any(other is not None and self._is_here(other) for other in named):
-            return False
-        said = places_in_sentence(self.house, self.sentence, self.speaker.language)
-        return not any(
-            place.area_ids & given.area_ids or place.floor_ids & given.floor_ids
-            for place in said
-            for given in self.places
-        )
 
     def _by_name(self, name: str) -> list[EntityRecord]:
         """Return the entities of a name. Raises ValidationError with those that come near."""
@@ -762,9 +725,6 @@ class _Search:
         elsewhere = self._records(self.names.exact.get(squash(name), ()))
         if not elsewhere:
             raise self._missing(name, problem)
-        if len(elsewhere) == 1 and self._place_is_doubtful(elsewhere[0]):
-            self.repaired = True
-            return elsewhere
         raise choose(self.house, elsewhere, f"{problem} in {self.places[0].name[:40]!r}. Elsewhere")
 
     def _named(self, name: str) -> list[EntityRecord]:
@@ -826,7 +786,8 @@ class _Search:
         parts = [part.strip() for part in name.translate(_SEPARATORS).split("\n") if part.strip()]
         if not MIN_PARTS <= len(parts) <= MAX_PARTS:
             return []
-        places = {part: place for part in parts if (place := self._exact_place(part)) is not None}
+        known = ((part, find_place(self.house, part, "area")) for part in parts)
+        places = {part: place for part, place in known if place is not None and not place.repaired}
         if len(places) == len(parts):
             places = {}
         found: dict[str, EntityRecord] = {}
@@ -840,10 +801,6 @@ class _Search:
         if any(not place.holds(record) for place in places.values() for record in found.values()):
             raise choose(self.house, found.values(), f"{name[:60]!r} names a place where this is not")
         return list(found.values())
-
-    def _exact_place(self, text: str) -> NamedPlace | None:
-        place = find_place(self.house, text, "area")
-        return None if place is None or place.repaired else place
 
     def _by_label(self, name: str) -> list[EntityRecord]:
         """Return the entities of a label in place of a name: "Party", "party lights", "label Party"."""
