@@ -69,7 +69,15 @@ class HomeAgentTask(HomeAgentBaseEntity, ai_task.AITaskEntity):
         if self._context is None or self._context.user_id is None:
             self.data.throttle.check()
         turn = self._turn(task, chat_log)
-        turn.pictures = await self._async_pictures(task)
+        files = [(attachment.path, attachment.mime_type) for attachment in task.attachments or ()]
+        try:
+            turn.pictures = await self.hass.async_add_executor_job(read_pictures, files)
+        except (OSError, ValueError) as err:
+            raise HomeAssistantError(
+                translation_domain=DOMAIN,
+                translation_key="attachment",
+                translation_placeholders={"task": task.name, "error": str(err)},
+            ) from err
         if turn.pictures:
             turn.calls.taint()  # the picture may show text from an untrusted source
         await async_answer(turn)
@@ -79,18 +87,6 @@ class HomeAgentTask(HomeAgentBaseEntity, ai_task.AITaskEntity):
         return ai_task.GenDataTaskResult(
             conversation_id=chat_log.conversation_id, data=_data(task, text) if task.structure else text
         )
-
-    async def _async_pictures(self, task: ai_task.GenDataTask) -> list[str]:
-        """Return the attachments of a task; raises HomeAssistantError for what a model cannot see."""
-        files = [(attachment.path, attachment.mime_type) for attachment in task.attachments or ()]
-        try:
-            return await self.hass.async_add_executor_job(read_pictures, files)
-        except (OSError, ValueError) as err:
-            raise HomeAssistantError(
-                translation_domain=DOMAIN,
-                translation_key="attachment",
-                translation_placeholders={"task": task.name, "error": str(err)},
-            ) from err
 
     def _turn(self, task: ai_task.GenDataTask, chat_log: conversation.ChatLog) -> Turn:
         """Return the turn of a task; the tools of its API go through the guard."""
@@ -144,17 +140,13 @@ def _data(task: ai_task.GenDataTask, text: str) -> JsonValueType:
     Models without schema support think aloud and wrap JSON in a code fence. Raises HomeAssistantError for
     anything that is not JSON.
     """
-    for body in (text, _unwrapped(text)):
+    body = THOUGHT.sub("", text)
+    fenced = FENCED.search(body)
+    for answer in (text, fenced[1] if fenced else body):
         with suppress(ValueError):
-            return json_loads(body)
+            return json_loads(answer)
     raise HomeAssistantError(
         translation_domain=DOMAIN,
         translation_key="not_json",
         translation_placeholders={"task": task.name},
     )
-
-
-def _unwrapped(text: str) -> str:
-    body = THOUGHT.sub("", text)
-    fenced = FENCED.search(body)
-    return fenced[1] if fenced else body

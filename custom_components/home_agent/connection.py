@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 import ipaddress
 import json
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from yarl import URL
 
@@ -66,17 +66,9 @@ def server_queue(hass: HomeAssistant, base_url: str) -> ServerQueue:
     return queue
 
 
-class QueueLength(TypedDict):
-    """How many requests a model server answers now, how many wait, and how many it answers at a time."""
-
-    running: int
-    waiting: int
-    slots: int
-
-
 @callback
-def queue_length(hass: HomeAssistant, base_url: str) -> QueueLength:
-    """Return how busy a model server is."""
+def queue_length(hass: HomeAssistant, base_url: str) -> dict[str, int]:
+    """Return how many requests a model server answers, how many wait, and how many it answers at a time."""
     queue = server_queue(hass, base_url)
     return {"running": queue.running, "waiting": queue.waiting, "slots": queue.limit}
 

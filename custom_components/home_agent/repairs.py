@@ -118,7 +118,9 @@ class SuggestionFlow(RepairsFlow):
             return self.async_abort(reason="answered")
         suggestions = (await entry.runtime_data.async_proactive()).suggestions
         try:
-            await suggestions.async_answer(self._suggestion_id, answer, _person_at_the_screen())
+            request = current_request.get()  # a flow itself does not know whose it is
+            user: User | None = request.get("hass_user") if request is not None else None
+            await suggestions.async_answer(self._suggestion_id, answer, user)
         except HomeAssistantError as err:
             return self.async_abort(reason="refused", description_placeholders={"error": str(err)})
         return self.async_create_entry(data={})
@@ -172,13 +174,6 @@ class KeptMemoriesFlow(RepairsFlow):
         return str((self.data or {})["agent_id"])
 
 
-def _person_at_the_screen() -> User | None:
-    """Return the user whose request this is; a flow itself does not know."""
-    request = current_request.get()
-    user: User | None = request.get("hass_user") if request is not None else None
-    return user
-
-
 def _entry_of(hass: HomeAssistant, data: Data) -> HomeAgentConfigEntry | None:
     return hass.config_entries.async_get_entry(str(data["entry_id"]))
 
@@ -199,23 +194,20 @@ async def _async_reconfigure(hass: HomeAssistant, data: Data) -> tuple[FlowType,
 async def _async_open_options(hass: HomeAssistant, data: Data, *, page: str) -> tuple[FlowType, str] | None:
     if (entry := _agent_of(hass, data)) is None:
         return None
+    context: Any
     if isinstance(entry, FurtherAgent):
-        return await _async_open_agent(hass, entry, page)
-    context: Any = {"source": SOURCE_REPAIR}
+        agents = hass.config_entries.subentries
+        context = {"source": SOURCE_RECONFIGURE, "subentry_id": entry.entry_id}
+        handler = (entry.config_entry.entry_id, entry.subentry.subentry_type)
+        opened = await agents.async_init(handler, context=context)
+        await agents.async_configure(opened["flow_id"], {"next_step_id": page})
+        return FlowType.CONFIG_SUBENTRIES_FLOW, opened["flow_id"]
+    context = {"source": SOURCE_REPAIR}
     options = hass.config_entries.options
     flow = await options.async_init(entry.entry_id, context=context)
     for step in ("expert", page) if page in EXPERT else (page,):
         await options.async_configure(flow["flow_id"], {"next_step_id": step})
     return FlowType.OPTIONS_FLOW, flow["flow_id"]
-
-
-async def _async_open_agent(hass: HomeAssistant, agent: FurtherAgent, page: str) -> tuple[FlowType, str]:
-    flows = hass.config_entries.subentries
-    context: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": agent.entry_id}
-    handler = (agent.config_entry.entry_id, agent.subentry.subentry_type)
-    flow = await flows.async_init(handler, context=context)
-    await flows.async_configure(flow["flow_id"], {"next_step_id": page})
-    return FlowType.CONFIG_SUBENTRIES_FLOW, flow["flow_id"]
 
 
 async def _async_open_prompt(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:

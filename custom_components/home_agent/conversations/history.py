@@ -9,7 +9,7 @@ from functools import cached_property
 import json
 import os
 from pathlib import Path
-from typing import Any, Final, Self, TypedDict, cast, override
+from typing import Any, Final, Self, cast, override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -41,14 +41,6 @@ AT_HOME_ONLY = "at_home"
 
 _KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_HOME_ONLY})
 _ROLES = frozenset({"user", "assistant", "tool"})
-
-
-class PersonTurn(TypedDict):
-    """A turn in which a person spoke, with the id of its conversation."""
-
-    conversation: str
-    at: str
-    messages: list[Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -623,7 +615,7 @@ class ConversationHistoryManager(StoredFile):
         return removed
 
     @callback
-    def of_person(self, entry_id: str, person_id: str) -> list[PersonTurn]:
+    def of_person(self, entry_id: str, person_id: str) -> list[dict[str, Any]]:
         """Return the turns in which a person spoke, as they are stored."""
         return [
             {"conversation": history_id, "at": turn.at.isoformat(), "messages": list(turn.messages)}
