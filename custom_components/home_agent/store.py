@@ -348,7 +348,7 @@ def load[T](kind: type[T], stored: Any) -> T:
     """
     if not isinstance(stored, Mapping):
         raise TypeError("not an object")
-    hints = _annotations(kind)
+    hints = _annotations(cast("Any", kind))
     return kind(**{name: _load(of, stored[name]) for name, of in hints.items() if name in stored})
 
 

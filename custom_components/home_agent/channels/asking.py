@@ -1,7 +1,7 @@
 """Questions that Home Agent asks on its own: by voice, on phones and in chats, answered once and by one."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, override
 
@@ -162,7 +162,10 @@ class Questions(ConfirmationChannel):
         try:
             action = await self._confirmations.async_open(draft, unattended=True, own=own)
             if speakers:
-                self._start(self._async_propose_aloud(action, speakers, lead))
+                work = self._async_propose_aloud(action, speakers, lead)
+                task = self._hass.async_create_background_task(work, "home_agent question")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
             return await done
         finally:
             del self._asked[action_id]
@@ -216,9 +219,20 @@ class Questions(ConfirmationChannel):
                 take(user.id, by_button[button])
 
         stop = async_on_press(self._hass, async_pressed)
-        aloud = self._hass.async_create_background_task(
-            self._async_choose_aloud(question, titles, receivers.satellites, chosen), "home_agent question"
-        )
+
+        async def async_choose_aloud() -> None:
+            for entity_id in receivers.satellites:
+
+                async def async_take(heard: str, entity_id: str = entity_id) -> str:
+                    answer = meant(heard, titles, language_of(self._hass, entity_id))
+                    if answer is not None and not chosen.done():
+                        chosen.set_result(Chosen(answer, entity_id))
+                    return question if answer is None else ""
+
+                if await self._async_ask_on(entity_id, question, MAX_CHOICE_ROUNDS, async_take):
+                    return
+
+        aloud = self._hass.async_create_background_task(async_choose_aloud(), "home_agent question")
         buttons = [{"action": button, "title": titles[answer]} for button, answer in by_button.items()]
         try:
             await self._async_send(routes, question, asked_id, actions=buttons, timeout=int(seconds))
@@ -241,12 +255,6 @@ class Questions(ConfirmationChannel):
             if chats is not None:
                 answer = chosen.result().answer if chosen.done() and not chosen.cancelled() else None
                 await chats.async_end(asked_id, answer)
-
-    @callback
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._hass.async_create_background_task(work, "home_agent question")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _async_judged(
         self, proposal: Sequence[ServiceCall], receivers: Receivers
@@ -304,24 +312,6 @@ class Questions(ConfirmationChannel):
                 return
         if action.own is None or not action.own.users:
             await self._confirmations.async_drop(action, ActionOutcome.EXPIRED)
-
-    async def _async_choose_aloud(
-        self,
-        question: str,
-        titles: Mapping[str, str],
-        satellites: Sequence[str],
-        chosen: asyncio.Future[Chosen],
-    ) -> None:
-        for entity_id in satellites:
-
-            async def async_take(heard: str, entity_id: str = entity_id) -> str:
-                answer = meant(heard, titles, language_of(self._hass, entity_id))
-                if answer is not None and not chosen.done():
-                    chosen.set_result(Chosen(answer, entity_id))
-                return question if answer is None else ""
-
-            if await self._async_ask_on(entity_id, question, MAX_CHOICE_ROUNDS, async_take):
-                return
 
     async def _async_ask_on(
         self, entity_id: str, text: str, rounds: int, take: Callable[[str], Awaitable[str]]

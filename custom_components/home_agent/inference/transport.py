@@ -13,6 +13,7 @@ from urllib.parse import quote
 import aiohttp
 from multidict import CIMultiDict
 import orjson
+from yarl import URL
 
 from ..regex import lazy_regex
 from .dialects.base import ServerRequest, malformed, parse_address
@@ -334,6 +335,36 @@ def _plain(value: Any) -> Any:
     return sorted(map(str, value)) if isinstance(value, (set, frozenset)) else str(value)
 
 
+class _TooLargeError(ValueError):
+    """A body is larger than its reader takes."""
+
+
+async def fetch(
+    session: aiohttp.ClientSession,
+    method: str,
+    url: URL,
+    *,
+    data: bytes | None,
+    headers: Mapping[str, str],
+    connect_seconds: float,
+    most: int,
+) -> tuple[aiohttp.ClientResponse, bytes]:
+    """Return the answer of a server and its body, of at most so many bytes; redirects are not followed.
+
+    `failure` tells what the exceptions mean that this raises.
+    """
+    timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds)
+    async with session.request(
+        method, url, data=data, headers=headers, timeout=timeout, allow_redirects=False
+    ) as response:
+        body = bytearray()
+        async for chunk in response.content.iter_any():
+            body += chunk
+            if len(body) > most:
+                raise _TooLargeError
+        return response, bytes(body)
+
+
 # In this order: the first class an exception is of decides.
 _FAILURES: Final[tuple[tuple[type[Exception], ErrorKind, str], ...]] = (
     (aiohttp.ConnectionTimeoutError, ErrorKind.TIMEOUT, "the server does not accept the connection in time"),
@@ -356,6 +387,7 @@ _FAILURES: Final[tuple[tuple[type[Exception], ErrorKind, str], ...]] = (
     (aiohttp.ClientResponseError, ErrorKind.MALFORMED, "the server does not speak HTTP"),
     (aiohttp.ClientError, ErrorKind.UNAVAILABLE, "the connection to the server broke"),
     (OSError, ErrorKind.UNAVAILABLE, "the connection to the server broke"),
+    (_TooLargeError, ErrorKind.MALFORMED, "the answer is too large"),
     (ValueError, ErrorKind.BAD_REQUEST, "address, key or headers hold characters that cannot be sent"),
 )
 
