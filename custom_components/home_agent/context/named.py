@@ -12,14 +12,13 @@ from ..domains.base import ANY_CLASS
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..knowledge.names import (
     Phrases,
-    common_prefix,
-    distance,
     longest,
     owned_rooms,
     place_id,
     self_words,
     sole_owners,
     squash,
+    word_similarity,
 )
 from ..knowledge.spoken_words import excepting_words, kinds_of_room, known_language
 from ..languages import DEFAULT, find, languages_with, table, words as table_words, words_to_99
@@ -503,11 +502,8 @@ MIN_STEM: Final = 4
 MAX_ENDING: Final = 2
 LONG_STEM: Final = 6
 """Letters of a word from which on its ending may be longer by one: sovrum, sovrummet."""
-MIN_MISSPELT: Final = 5
-"""Letters of a word that may be misspelt; long ones by two letters."""
-LONG_WORD: Final = 8
-COMMON_STEM: Final = 0.7
-"""Share of the longer word that two forms of it have in common at their start."""
+ALIKE: Final = 0.8
+"""How like a word of a name a word of a sentence must be."""
 MIN_COVERED: Final = 0.5
 """Share of what sets a name apart that a sentence must contain."""
 MORE_WORDS: Final = 0.3
@@ -655,22 +651,6 @@ def _forms(
         yield NameForm(own, kind, place, says, name in synonyms)
 
 
-def _is_like(said: str, known: str) -> bool:
-    if said[0] != known[0] or not said.isalpha() or not known.isalpha():
-        return False
-    shorter, longer = sorted((said, known), key=len)
-    if len(shorter) < MIN_STEM:
-        return False
-    ending = MAX_ENDING + (len(shorter) >= LONG_STEM)
-    if longer.startswith(shorter) and len(longer) - len(shorter) <= ending:
-        return True
-    common = common_prefix(said, known)
-    if common >= max(MIN_MISSPELT, COMMON_STEM * len(longer)) and len(longer) - common <= MAX_ENDING + 1:
-        return True
-    slips = 2 if len(shorter) >= LONG_WORD else 1
-    return len(shorter) >= MIN_MISSPELT and distance(shorter, longer, slips) <= slips
-
-
 class NamesInSentence:
     """Finds the names of a home in one sentence."""
 
@@ -730,7 +710,13 @@ class NamesInSentence:
             return frozenset()
         if len(folded) >= MIN_STEM and folded.endswith("s") and folded[:-1] in self._names.vocabulary:
             return frozenset({folded[:-1]})
-        return frozenset(word for word in self._names.vocabulary if _is_like(folded, word))
+        return frozenset(
+            word
+            for word in self._names.vocabulary
+            if word[0] == folded[0]
+            and word_similarity(folded, word) >= ALIKE
+            and abs(len(word) - len(folded)) <= MAX_ENDING + (min(len(word), len(folded)) >= LONG_STEM)
+        )
 
     def _take_apart(self, index: int, word: Word, reader: TopicReader) -> None:
         """Read a compound such as "Küchenfenster": a word of a name or a place, and a kind."""
