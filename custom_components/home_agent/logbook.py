@@ -40,7 +40,7 @@ def async_describe_events(
     # The sentences are looked up at once when they are shown, so they are loaded before.
     hass.async_create_task(async_phrase(hass, hass.config.language, "logbook_request"), "home_agent logbook")
     say = partial(phrase, hass, hass.config.language)
-    messages: Mapping[EventType[Any] | str | None, Callable[[Mapping[str, Any]], str]] = {
+    messages: Mapping[Any, Callable[[Mapping[str, Any]], str]] = {
         EVENT_CONVERSATION_STARTED: partial(_request, hass),
         EVENT_CONFIRMATION_REQUESTED: lambda data: say(
             "logbook_question", question=str(data.get("summary", ""))

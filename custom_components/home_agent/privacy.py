@@ -106,7 +106,7 @@ async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     counts["suggestions"] = await _async_forget_suggestions(data, person=person.id)
     # After the memories: a habit that is forgotten is noted, so that it is not learned again.
     counts["observations"] = data.shared.observations.of(data.entry_id).erase_person(person.id)
-    counts["conversations"] = history.forget_person(data.entry_id, person.id)
+    counts["conversations"] = history.forget_turns(data.entry_id, lambda turn: turn.person == person.id)
     await data.log.async_forget(person=person.id)
     automations = data.shared.automations.of(data.entry_id)
     forgetting = {

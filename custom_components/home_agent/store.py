@@ -166,29 +166,27 @@ class KeptStore(Store[Content]):
         try:
             await super()._async_write_data(data)
         except (WriteError, OSError, SerializationError, RecursionError, *UNREADABLE) as err:
-            self._note_failure(err)
+            self._changed = True
+            LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
+            if not self.hass.is_stopping:
+                report(
+                    self.hass,
+                    self._issue("unwritable"),
+                    "store_unwritable",
+                    severity=ir.IssueSeverity.ERROR,
+                    store=self.key,
+                    path=str(self.path),
+                )
+                self.async_delay_save(self._content, self._retry_seconds)
+                self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
             return
         self._retry_seconds = RETRY_SECONDS
         withdraw(self.hass, self._issue("unwritable"))
         if self._on_written is not None:
-            self._on_written(await self.hass.async_add_executor_job(_size, self.path))
-
-    @callback
-    def _note_failure(self, err: Exception) -> None:
-        self._changed = True
-        LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
-        if self.hass.is_stopping:
-            return
-        report(
-            self.hass,
-            self._issue("unwritable"),
-            "store_unwritable",
-            severity=ir.IssueSeverity.ERROR,
-            store=self.key,
-            path=str(self.path),
-        )
-        self.async_delay_save(self._content, self._retry_seconds)
-        self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
+            file = Path(self.path)
+            self._on_written(
+                await self.hass.async_add_executor_job(lambda: file.stat().st_size if file.exists() else 0)
+            )
 
     def _issue(self, kind: str) -> str:
         return f"store_{kind}_{self.key}"
@@ -237,13 +235,15 @@ class AgentData(Protocol):
 class EntryStore[T: AgentData](StoredFile):
     """What each agent keeps of one kind, in memory and in one file.
 
-    `make` returns one that is empty; it gets what has a change written.
+    `make` returns one that is empty; it gets what has a change written. `options` are those of the file.
     """
 
-    def __init__(self, hass: HomeAssistant, key: str, make: Callable[[Callable[[], None]], T]) -> None:
+    def __init__(
+        self, hass: HomeAssistant, key: str, make: Callable[[Callable[[], None]], T], **options: Any
+    ) -> None:
         self._make = make
         self._entries: dict[str, T] = {}
-        self._store = KeptStore(hass, key, self._content)
+        self._store = KeptStore(hass, key, self._content, **options)
 
     @override
     async def async_load(self) -> None:
@@ -396,13 +396,6 @@ def writable(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 def _reason(err: Exception) -> str:
     return f"{type(err).__name__}: {err}"[:200]
-
-
-def _size(path: str) -> int:
-    """Return the size of a file in bytes, 0 if there is none."""
-    with suppress(OSError):
-        return Path(path).stat().st_size
-    return 0
 
 
 def _forget_aside(path: Path, entry_id: str | None) -> bool:

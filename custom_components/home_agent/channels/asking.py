@@ -142,10 +142,26 @@ class Questions(ConfirmationChannel):
 
         Each receiver is judged before they are asked, and again with their answer. The first answer counts.
         """
-        users, speakers, restricted = await self._async_judged(proposal, receivers)
-        if not users and not speakers:
-            return None
         language = self._hass.config.language
+        verdicts: list[Verdict] = []
+        users: set[str] = set()
+        speakers: dict[str, Speaker] = {}
+        for user_id in filter(None, (user_id_of(self._hass, person) for person in receivers.persons)):
+            speaker = Speaker(context=Context(user_id=user_id), language=language)
+            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
+                users.add(user_id)
+                verdicts.append(verdict)
+        for entity_id in receivers.satellites[:MAX_SATELLITES]:
+            entry = er.async_get(self._hass).async_get(entity_id)
+            device_id = entry.device_id if entry else None
+            spoken = language_of(self._hass, entity_id)
+            speaker = await async_speaker_at(self._hass, Context(), spoken, device_id, self._owners)
+            speaker = replace(speaker, voice=True, surface=Surface.VOICE)
+            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
+                speakers[entity_id] = speaker
+                verdicts.append(verdict)
+        if not verdicts:
+            return None
         draft = self._guard.draft_of(
             proposal,
             Speaker(
@@ -155,7 +171,12 @@ class Questions(ConfirmationChannel):
                 conversation_id=f"asked {ulid_now()}",
             ),
         )
-        own = OwnQuestion(users=users, lead=await lead(language), seconds=seconds, restricted=restricted)
+        own = OwnQuestion(
+            users=frozenset(users),
+            lead=await lead(language),
+            seconds=seconds,
+            restricted=Verdict.CONFIRM in verdicts,
+        )
         done: asyncio.Future[ActionOutcome] = self._hass.loop.create_future()
         self._asked[draft.action_id] = done
         action_id = draft.action_id
@@ -255,30 +276,6 @@ class Questions(ConfirmationChannel):
             if chats is not None:
                 answer = chosen.result().answer if chosen.done() and not chosen.cancelled() else None
                 await chats.async_end(asked_id, answer)
-
-    async def _async_judged(
-        self, proposal: Sequence[ServiceCall], receivers: Receivers
-    ) -> tuple[frozenset[str], dict[str, Speaker], bool]:
-        """Return the users and satellites that may say yes, and whether the action is restricted for any."""
-        verdicts: list[Verdict] = []
-        users: set[str] = set()
-        speakers: dict[str, Speaker] = {}
-        language = self._hass.config.language
-        for user_id in filter(None, (user_id_of(self._hass, person) for person in receivers.persons)):
-            speaker = Speaker(context=Context(user_id=user_id), language=language)
-            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
-                users.add(user_id)
-                verdicts.append(verdict)
-        for entity_id in receivers.satellites[:MAX_SATELLITES]:
-            entry = er.async_get(self._hass).async_get(entity_id)
-            device_id = entry.device_id if entry else None
-            spoken = language_of(self._hass, entity_id)
-            speaker = await async_speaker_at(self._hass, Context(), spoken, device_id, self._owners)
-            speaker = replace(speaker, voice=True, surface=Surface.VOICE)
-            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
-                speakers[entity_id] = speaker
-                verdicts.append(verdict)
-        return frozenset(users), speakers, Verdict.CONFIRM in verdicts
 
     async def _async_propose_aloud(
         self, action: PendingAction, speakers: Mapping[str, Speaker], lead: Lead

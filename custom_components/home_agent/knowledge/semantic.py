@@ -60,8 +60,9 @@ class KnowledgeSource(Protocol):
     async def async_documents(self) -> Iterable[KnowledgeDocument]:
         """Return all documents as of now; takes no time on the event loop."""
 
-    def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when documents may differ; return how to stop that."""
+    def async_listen(self, _changed: Callable[[], None]) -> CALLBACK_TYPE:
+        """Call `changed` when documents may differ for another reason than the home; return how to stop."""
+        return lambda: None
 
 
 if TYPE_CHECKING:
