@@ -1,7 +1,7 @@
 """Repairs: what can be done about our issues on a click, in Home Assistant's dialog, by administrators."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,19 +100,9 @@ class SuggestionFlow(RepairsFlow):
             },
         )
 
-    async def async_step_accept(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Have the automation made."""
-        return await self._async_answer(SuggestionAnswer.ACCEPT)
-
-    async def async_step_later(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Have it suggested again after a while."""
-        return await self._async_answer(SuggestionAnswer.LATER)
-
-    async def async_step_reject(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Never suggest it again."""
-        return await self._async_answer(SuggestionAnswer.REJECT)
-
-    async def _async_answer(self, answer: SuggestionAnswer) -> RepairsFlowResult:
+    async def _async_answer(
+        self, answer: SuggestionAnswer, _user_input: dict[str, Any] | None = None
+    ) -> RepairsFlowResult:
         """Give an answer; one that has no effect leaves the question."""
         if (entry := self._entry()) is None:
             return self.async_abort(reason="answered")
@@ -124,6 +114,10 @@ class SuggestionFlow(RepairsFlow):
         except HomeAssistantError as err:
             return self.async_abort(reason="refused", description_placeholders={"error": str(err)})
         return self.async_create_entry(data={})
+
+    async_step_accept = partialmethod(_async_answer, SuggestionAnswer.ACCEPT)
+    async_step_later = partialmethod(_async_answer, SuggestionAnswer.LATER)
+    async_step_reject = partialmethod(_async_answer, SuggestionAnswer.REJECT)
 
     def _entry(self) -> HomeAgentConfigEntry | None:
         entry = _entry_of(self.hass, self.data or {})

@@ -21,7 +21,7 @@ from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .channels.announcing import Announcer
 from .channels.asking import Questions
-from .connection import endpoint, external_endpoint, fallback_endpoint, model_client
+from .connection import EXTERNAL, FALLBACK, endpoint, model_client, other_endpoint
 from .const import DOMAIN, EventData
 from .context.manager import ContextManager
 from .context.providers.base import ProviderSetup
@@ -268,14 +268,14 @@ class HomeAgentData:
         if first and settings[const.CONF_MODEL] == first.settings[const.CONF_MODEL]:
             self.router = first.router
         else:
-            fallback = fallback_endpoint(hass, settings)
+            fallback = other_endpoint(hass, settings, FALLBACK)
             self.router = Router(
                 model_client(hass, endpoint(hass, settings)),
                 model_client(hass, fallback) if fallback else None,
             )
         self._external: ExternalModel | None = None
         if settings[const.CONF_EXTERNAL]:
-            at = external_endpoint(hass, settings)
+            at = other_endpoint(hass, settings, EXTERNAL)
             client = model_client(hass, at) if at else None
             self._external = external_model(client, self.data_policy, settings)
 

@@ -142,7 +142,11 @@ class StateWriter:
 
     def __init__(self, name: str, attributes: Sequence[str]) -> None:
         self._format = name if name in FORMATS else "compact"
-        self._attributes = [read_chosen(attribute) for attribute in attributes]
+        self._attributes: list[tuple[str, str]] = []
+        """The pattern of the entities and that of the attribute: `climate.*: temperature`, or for all."""
+        for attribute in attributes:
+            entity, colon, name = attribute.rpartition(":")
+            self._attributes.append((entity.strip() if colon else "*", name.strip()))
         self.brief = self._format == "compact" and not attributes
         """Whether a line is as short as it can be."""
 
@@ -208,12 +212,6 @@ class StateWriter:
             elif value is not None and len(json_dumps(value)) <= 2 * VALUE_CHARS:
                 found[name] = value
         return found
-
-
-def read_chosen(attribute: str) -> tuple[str, str]:
-    """Return the pattern of the entities and that of the attribute: `climate.*: temperature`, or for all."""
-    entity, colon, name = attribute.rpartition(":")
-    return (entity.strip() if colon else "*", name.strip())
 
 
 def introduction(record: EntityRecord, house: HouseSnapshot) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager
-from typing import Final, override
+from typing import Final
 from urllib.parse import urlsplit
 
 from .models import Caller, ErrorKind, ModelServerError, Priority
@@ -14,13 +14,8 @@ class ServerBusy(ModelServerError):
 
     def __init__(self, caller: Caller, detail: str) -> None:
         super().__init__(ErrorKind.BUSY, detail, retryable=False)
-        self._is_person = caller.priority is Priority.PERSON
-
-    @property
-    @override
-    def is_down(self) -> bool:
-        """Tell that the fallback may be asked for a person; other work waits until later."""
-        return self._is_person
+        # The fallback may be asked for a person; other work waits until later.
+        self.is_down = caller.priority is Priority.PERSON
 
 
 PERSON_SECONDS: Final = 30.0

@@ -307,16 +307,13 @@ class Library:
     @callback
     def documents(self, collection: str) -> list[KnowledgeDocument]:
         """Return the passages of a collection; their ids depend on their texts, not on their places."""
-
-        def passage_id(path: str, passage: str) -> str:
-            digest = sha256(passage.encode(errors="replace")).hexdigest()
-            return f"{TextSource.FILE}:{path}#{digest[:ID_CHARS]}"
-
-        return [
-            KnowledgeDocument(id=passage_id(path, passage), source=TextSource.FILE, title=path, text=passage)
-            for path, file in self._collections.get(collection, {}).items()
-            for passage in file.passages
-        ]
+        found = []
+        for path, file in self._collections.get(collection, {}).items():
+            for text in file.passages:
+                digest = sha256(text.encode(errors="replace")).hexdigest()
+                key = f"{TextSource.FILE}:{path}#{digest[:ID_CHARS]}"
+                found.append(KnowledgeDocument(id=key, source=TextSource.FILE, title=path, text=text))
+        return found
 
     async def async_index_folder(self, collection: str, folder: str) -> FolderReport:
         """Take over what a folder holds now: new and changed files, and that others are gone.

@@ -79,13 +79,8 @@ class Habit:
     """Weekdays, Monday is 0."""
     minute: int
     """Of the day, as a rule."""
-    support: int = 0
-    """Days on which it happened."""
-    of: int = 0
-    """Days on which it could have."""
     confidence: float = 0.0
     """From 0 to 1; grows with repetition, fades when the pattern breaks."""
-    last_seen: date | None = None
     others: tuple[str, ...] = ()
     """What is done with it at the same moment, like lamps that one button switches."""
     id: str = ""
@@ -177,10 +172,7 @@ def _habits(
             person=known[0] if len(set(known)) == 1 and 2 * len(known) > len(hits) else None,
             days=days,
             minute=(int(median(hit.minute for hit in hits)) + DAY_BEGINS) % MINUTES,
-            support=len(happened_on),
-            of=sum(day.weekday() in days for day in span),
             confidence=float(round((share + 1 / (2 * total) - margin) / (1 + 1 / total), 3)),
-            last_seen=max(happened_on),
         )
         for hit in hits:
             del left[hit]
