@@ -1,7 +1,6 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
 from datetime import datetime
-from functools import partial
 import logging
 
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, Platform
@@ -78,9 +77,17 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     await async_load_parts(hass, settings_of(entry))
     await async_forget_removed(hass, entry)
     data = entry.runtime_data = HomeAgentData(hass, entry)
+
+    @callback
+    def end_debug_logging() -> None:
+        """Log as before, unless another entry wants details."""
+        others = (other for other in hass.config_entries.async_loaded_entries(DOMAIN) if other is not entry)
+        if not any(other.runtime_data.settings[CONF_DEBUG_LOGGING] for other in others):
+            LOGGER.setLevel(logging.NOTSET)
+
     if data.settings[CONF_DEBUG_LOGGING]:
         LOGGER.setLevel(logging.DEBUG)
-        entry.async_on_unload(partial(_end_debug_logging, hass, entry))
+        entry.async_on_unload(end_debug_logging)
     await data.library.async_load()
     entry.async_on_unload(data.shared.knowledge.async_use())
     for subentry in entry.subentries.values():
@@ -99,8 +106,11 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     for section, effect in languages.gaps(hass.config.language):
         LOGGER.warning("No %s for the language %s: %s", section, hass.config.language, effect)
     entry.async_on_unload(ServerWatch(hass, entry).async_start())
-    entry.async_on_unload(entry.add_update_listener(_async_reload))
 
+    async def reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+        await hass.config_entries.async_reload(entry.entry_id)
+
+    entry.async_on_unload(entry.add_update_listener(reload))
     if data.learner is not None:
         entry.async_on_unload(data.learner.async_start())
     else:
@@ -126,14 +136,6 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     for agent in agents:
         await async_run_agent(hass, agent)
     return True
-
-
-@callback
-def _end_debug_logging(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Log as before, unless another entry wants details."""
-    others = (other for other in hass.config_entries.async_loaded_entries(DOMAIN) if other is not entry)
-    if not any(other.runtime_data.settings[CONF_DEBUG_LOGGING] for other in others):
-        LOGGER.setLevel(logging.NOTSET)
 
 
 async def _async_prepare(entry: HomeAgentConfigEntry) -> None:
@@ -201,7 +203,3 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
             for removed in agent_ids if others else (None,):
                 await store.async_forget_set_aside(removed)
         await async_hide_panel(hass)
-
-
-async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    await hass.config_entries.async_reload(entry.entry_id)

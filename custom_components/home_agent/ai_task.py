@@ -119,25 +119,21 @@ class HomeAgentTask(HomeAgentBaseEntity, ai_task.AITaskEntity):
         if self._context is None or self._context.user_id is None:
             self.data.throttle.check()
         turn = self._turn(task, chat_log, schema)
-        turn.pictures = await self._async_pictures(task)
-        if turn.pictures:
-            turn.calls.taint()  # the picture may show text from an untrusted source
-        await async_answer(turn)
-        if not (text := last_words(turn)).strip():
-            raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_answer")
-        return text
-
-    async def _async_pictures(self, task: ai_task.GenDataTask) -> list[str]:
-        """Return the attachments of a task; raises HomeAssistantError for what a model cannot see."""
         files = [(attachment.path, attachment.mime_type) for attachment in task.attachments or ()]
         try:
-            return await self.hass.async_add_executor_job(read_pictures, files)
+            turn.pictures = await self.hass.async_add_executor_job(read_pictures, files)
         except (OSError, ValueError) as err:
             raise HomeAssistantError(
                 translation_domain=DOMAIN,
                 translation_key="attachment",
                 translation_placeholders={"task": task.name, "error": str(err)},
             ) from err
+        if turn.pictures:
+            turn.calls.taint()  # the picture may show text from an untrusted source
+        await async_answer(turn)
+        if not (text := last_words(turn)).strip():
+            raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_answer")
+        return text
 
     def _turn(
         self, task: ai_task.GenDataTask, chat_log: conversation.ChatLog, schema: dict[str, object] | None
@@ -236,9 +232,11 @@ def _data(name: str, text: str) -> JsonValueType:
     Models without schema support think aloud and wrap JSON in a code fence. Raises HomeAssistantError for
     anything that is not JSON.
     """
-    for body in (text, _unwrapped(text)):
+    body = THOUGHT.sub("", text)
+    fenced = FENCED.search(body)
+    for answer in (text, fenced[1] if fenced else body):
         with suppress(ValueError):
-            return json_loads(body)
+            return json_loads(answer)
     raise _no_data(name)
 
 
@@ -247,9 +245,3 @@ def _no_data(name: str) -> HomeAssistantError:
     return HomeAssistantError(
         translation_domain=DOMAIN, translation_key="not_json", translation_placeholders={"task": name}
     )
-
-
-def _unwrapped(text: str) -> str:
-    body = THOUGHT.sub("", text)
-    fenced = FENCED.search(body)
-    return fenced[1] if fenced else body

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 import ipaddress
 import json
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from yarl import URL
 
@@ -22,7 +22,6 @@ from .const import (
     CONF_EMBEDDING_BASE_URL,
     CONF_EMBEDDING_MODEL,
     CONF_EMBEDDING_PROVIDER,
-    CONF_EXTERNAL,
     CONF_EXTERNAL_API_KEY,
     CONF_EXTERNAL_BASE_URL,
     CONF_EXTERNAL_MODEL,
@@ -66,17 +65,9 @@ def server_queue(hass: HomeAssistant, base_url: str) -> ServerQueue:
     return queue
 
 
-class QueueLength(TypedDict):
-    """How many requests a model server answers now, how many wait, and how many it answers at a time."""
-
-    running: int
-    waiting: int
-    slots: int
-
-
 @callback
-def queue_length(hass: HomeAssistant, base_url: str) -> QueueLength:
-    """Return how busy a model server is."""
+def queue_length(hass: HomeAssistant, base_url: str) -> dict[str, int]:
+    """Return how many requests a model server answers, how many wait, and how many it answers at a time."""
     queue = server_queue(hass, base_url)
     return {"running": queue.running, "waiting": queue.waiting, "slots": queue.limit}
 
@@ -110,23 +101,18 @@ def endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
     )
 
 
-@callback
-def fallback_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
-    """Return the server that is asked while the first one is down; None if there is none."""
-    keys = (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_MODEL, CONF_FALLBACK_API_KEY)
-    return _other_endpoint(hass, *map(settings.get, keys))
+FALLBACK: Final = (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_MODEL, CONF_FALLBACK_API_KEY)
+"""The options with the server that is asked while the first one is down."""
+EXTERNAL: Final = (CONF_EXTERNAL_BASE_URL, CONF_EXTERNAL_MODEL, CONF_EXTERNAL_API_KEY)
+"""The options with the server of the model that is asked by a tool."""
 
 
 @callback
-def external_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
-    """Return the server of the model that is asked by a tool; None if there is none, or it is off."""
-    keys = (CONF_EXTERNAL_BASE_URL, CONF_EXTERNAL_MODEL, CONF_EXTERNAL_API_KEY)
-    return _other_endpoint(hass, *map(settings.get, keys)) if settings[CONF_EXTERNAL] else None
-
-
-def _other_endpoint(
-    hass: HomeAssistant, base_url: str | None, model: str | None, key: str | None
+def other_endpoint(
+    hass: HomeAssistant, settings: Mapping[str, Any], keys: tuple[str, str, str]
 ) -> Endpoint | None:
+    """Return a server beside the agent's own one; None if there is none."""
+    base_url, model, key = map(settings.get, keys)
     if not base_url or not model:
         return None
     api_key, unusable = _rendered(hass, key)

@@ -27,6 +27,7 @@ PRIVATE_TEXTS: Final = (
 async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigEntry) -> dict[str, Any]:
     """Return diagnostics without private data."""
     data: HomeAgentData | None = getattr(entry, "runtime_data", None)
+    key = entry.data.get(CONF_API_KEY, "")
     return {
         "entry": {
             "version": f"{entry.version}.{entry.minor_version}",
@@ -35,7 +36,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
         },
         "server": _server(entry.data[CONF_BASE_URL]),
         "queue": queue_length(hass, entry.data[CONF_BASE_URL]),
-        "key": _kind_of_key(entry.data.get(CONF_API_KEY, "")),
+        "key": ("template" if is_template(key) else "plain") if key else "none",
         "data": _shown(entry.data),
         "options": _shown(entry.options),
         "fallback": _server(url) if (url := entry.options.get(CONF_FALLBACK_BASE_URL)) else None,
@@ -97,9 +98,3 @@ def _server(address: str) -> dict[str, Any]:
     url = yarl.URL(address)
     versioned = url.path.rstrip("/").endswith("/v1")
     return {"scheme": url.scheme, "port": url.port, "ends_with_v1": versioned, "cloud": is_cloud(address)}
-
-
-def _kind_of_key(key: str) -> str:
-    if not key:
-        return "none"
-    return "template" if is_template(key) else "plain"

@@ -23,6 +23,11 @@ class HomeAgentError(HomeAssistantError):
     quotes = False
     """Whether the detail repeats what an outsider may have written."""
 
+    def __init_subclass__(cls, *, key: str = "") -> None:
+        """Take the key of a kind of error; it has that of its base otherwise."""
+        super().__init_subclass__()
+        cls.key = key or cls.key
+
     def __init__(self, detail: str = "", **placeholders: Any) -> None:
         self.detail = detail
         super().__init__(
@@ -37,42 +42,32 @@ class HomeAgentError(HomeAssistantError):
         return self.detail or super().__str__()
 
 
-class ContextInjectionError(HomeAgentError):
+class ContextInjectionError(HomeAgentError, key="context_injection"):
     """The context of a request could not be built."""
 
-    key = "context_injection"
 
-
-class NotErased(HomeAgentError):
+class NotErased(HomeAgentError, key="not_erased"):
     """What is forgotten is still in files that cannot be written now; they are written again later."""
 
-    key = "not_erased"
 
-
-class ToolExecutionError(HomeAgentError):
+class ToolExecutionError(HomeAgentError, key="tool_execution"):
     """A tool ran and failed; the detail says how, in words a model can act on."""
 
-    key = "tool_execution"
 
-
-class ToolNotFound(HomeAgentError):
+class ToolNotFound(HomeAgentError, key="tool_not_found"):
     """No tool has this name."""
 
-    key = "tool_not_found"
 
-
-class ValidationError(HomeAgentError):
+class ValidationError(HomeAgentError, key="validation"):
     """Arguments do not fit; the detail names the slot, the value and what is allowed."""
 
-    key = "validation"
     names: tuple[str, ...] = ()
     """Possible targets, by name."""
 
 
-class PermissionDenied(HomeAgentError):
+class PermissionDenied(HomeAgentError, key="permission_denied"):
     """The speaker may not do this, or the entity is not exposed."""
 
-    key = "permission_denied"
     reason = ""
     """The key of the sentence that says why, where what was planned is not done; empty if there is none."""
 
@@ -113,10 +108,8 @@ class TooMuchAtOnce(PermissionDenied):
         )
 
 
-class ChangedSinceAsked(PermissionDenied):
+class ChangedSinceAsked(PermissionDenied, key="confirmation_changed"):
     """An entity ID refers to another entity than when the question was asked."""
-
-    key = "confirmation_changed"
 
 
 WAITS: Final = (
@@ -128,116 +121,80 @@ WAITED: Final = "waited for a confirmation then, and that question is over: if a
 """The text that replaces it in later turns."""
 
 
-class ConfirmationNeeded(HomeAgentError):
+class ConfirmationNeeded(HomeAgentError, key="confirmation_needed"):
     """A call waits for a confirmation; nothing was done. `action_id` names what waits."""
-
-    key = "confirmation_needed"
 
     def __init__(self, action_id: str) -> None:
         self.action_id = action_id
         super().__init__(WAITS)
 
 
-class TooManyRequests(HomeAgentError):
+class TooManyRequests(HomeAgentError, key="too_many_requests"):
     """Automations ask more often than the household allows."""
 
-    key = "too_many_requests"
 
-
-class SentenceTooLong(HomeAgentError):
+class SentenceTooLong(HomeAgentError, key="sentence_too_long"):
     """A sentence is longer than a person would say or type."""
 
-    key = "sentence_too_long"
 
-
-class TokenLimitExceeded(HomeAgentError):
+class TokenLimitExceeded(HomeAgentError, key="token_limit_exceeded"):
     """The request does not fit the model even after compression."""
 
-    key = "token_limit_exceeded"
 
-
-class LLMError(HomeAgentError):
+class LLMError(HomeAgentError, key="llm_error"):
     """The model server answered with something that cannot be used."""
 
-    key = "llm_error"
 
-
-class AuthenticationError(LLMError):
+class AuthenticationError(LLMError, key="llm_authentication"):
     """The model server refused the key."""
 
-    key = "llm_authentication"
 
-
-class KeyMissing(AuthenticationError):
+class KeyMissing(AuthenticationError, key="llm_key_missing"):
     """The model server requires a key, and none is set."""
 
-    key = "llm_key_missing"
 
-
-class KeyUnusable(AuthenticationError):
+class KeyUnusable(AuthenticationError, key="llm_key_unusable"):
     """The template of the key does not render, so nothing was sent."""
 
-    key = "llm_key_unusable"
 
-
-class RateLimitExceeded(LLMError):
+class RateLimitExceeded(LLMError, key="llm_rate_limit"):
     """The model server limits how often it is asked."""
 
-    key = "llm_rate_limit"
 
-
-class QuotaExceeded(RateLimitExceeded):
+class QuotaExceeded(RateLimitExceeded, key="llm_quota"):
     """The account has no credit left."""
 
-    key = "llm_quota"
 
-
-class LLMServerError(LLMError):
+class LLMServerError(LLMError, key="llm_server_error"):
     """The model server was reached but reported an error."""
 
-    key = "llm_server_error"
 
-
-class LLMBusy(LLMError):
+class LLMBusy(LLMError, key="llm_busy"):
     """Too many requests wait for the model server."""
 
-    key = "llm_busy"
 
-
-class ModelNotFound(LLMError):
+class ModelNotFound(LLMError, key="llm_model_not_found"):
     """The model server does not have the model."""
 
-    key = "llm_model_not_found"
 
-
-class RequestRefused(LLMError):
+class RequestRefused(LLMError, key="llm_refused"):
     """The model server does not accept the request."""
 
-    key = "llm_refused"
 
-
-class CannotSee(RequestRefused):
+class CannotSee(RequestRefused, key="llm_cannot_see"):
     """The model server does not accept a request with pictures."""
 
-    key = "llm_cannot_see"
 
-
-class LLMTimeout(LLMError):
+class LLMTimeout(LLMError, key="llm_timeout"):
     """The model server did not answer in time."""
 
-    key = "llm_timeout"
 
-
-class LLMUnavailable(LLMError):
+class LLMUnavailable(LLMError, key="llm_unavailable"):
     """The model server cannot be reached."""
 
-    key = "llm_unavailable"
 
-
-class TurnInterrupted(HomeAgentError):
+class TurnInterrupted(HomeAgentError, key="interrupted"):
     """The agent was unloaded, or Home Assistant stops, while the turn was under way."""
-
-    key = "interrupted"
 
 
 _PARTS: Final = {

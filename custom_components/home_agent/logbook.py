@@ -39,34 +39,34 @@ def async_describe_events(
     """Describe the events that the logbook shows."""
     # The sentences are looked up at once when they are shown, so they are loaded before.
     hass.async_create_task(async_phrase(hass, hass.config.language, "logbook_request"), "home_agent logbook")
-    for event, message in (
-        (EVENT_CONVERSATION_STARTED, _request),
-        (EVENT_CONFIRMATION_REQUESTED, _question),
-        (EVENT_CONFIRMATION_RESOLVED, _outcome),
-    ):
-        async_describe_event(DOMAIN, event, partial(_described, hass, message))
-
-
-@callback
-def _described(
-    hass: HomeAssistant,
-    message: Callable[[HomeAssistant, Mapping[str, Any]], str],
-    event: LazyEventPartialState,
-) -> dict[str, Any]:
-    agent, entry_id = event.data.get("subentry_id"), event.data.get("config_entry_id")
-    entry = hass.config_entries.async_get_entry(entry_id) if entry_id else None
-    if not entry_id:  # events of earlier releases do not name their agent
-        entries = hass.config_entries.async_entries(DOMAIN)
-        entry = entries[0] if len(entries) == 1 else None
-    titled = (entry.subentries.get(agent) if agent else entry) if entry else None
-    shown = {
-        LOGBOOK_ENTRY_NAME: (titled.title if titled else "") or TITLE,
-        LOGBOOK_ENTRY_MESSAGE: message(hass, event.data),
-        LOGBOOK_ENTRY_CONTEXT_ID: event.context_id,
+    say = partial(phrase, hass, hass.config.language)
+    messages: Mapping[Any, Callable[[Mapping[str, Any]], str]] = {
+        EVENT_CONVERSATION_STARTED: partial(_request, hass),
+        EVENT_CONFIRMATION_REQUESTED: lambda data: say(
+            "logbook_question", question=str(data.get("summary", ""))
+        ),
+        EVENT_CONFIRMATION_RESOLVED: lambda data: say(f"outcome_{data.get('outcome')}"),
     }
-    if entry:
-        shown[LOGBOOK_ENTRY_ENTITY_ID] = conversation_entity(hass, agent or entry.entry_id)
-    return shown
+
+    @callback
+    def describe(event: LazyEventPartialState) -> dict[str, Any]:
+        agent, entry_id = event.data.get("subentry_id"), event.data.get("config_entry_id")
+        entry = hass.config_entries.async_get_entry(entry_id) if entry_id else None
+        if not entry_id:  # events of earlier releases do not name their agent
+            entries = hass.config_entries.async_entries(DOMAIN)
+            entry = entries[0] if len(entries) == 1 else None
+        titled = (entry.subentries.get(agent) if agent else entry) if entry else None
+        shown = {
+            LOGBOOK_ENTRY_NAME: (titled.title if titled else "") or TITLE,
+            LOGBOOK_ENTRY_MESSAGE: messages[event.event_type](event.data),
+            LOGBOOK_ENTRY_CONTEXT_ID: event.context_id,
+        }
+        if entry:
+            shown[LOGBOOK_ENTRY_ENTITY_ID] = conversation_entity(hass, agent or entry.entry_id)
+        return shown
+
+    for event_type in messages:
+        async_describe_event(DOMAIN, event_type, describe)
 
 
 @callback
@@ -79,13 +79,3 @@ def _request(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
     if who:
         return phrase(hass, hass.config.language, "logbook_request_from", who=who)
     return phrase(hass, hass.config.language, "logbook_request")
-
-
-@callback
-def _question(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    return phrase(hass, hass.config.language, "logbook_question", question=str(data.get("summary", "")))
-
-
-@callback
-def _outcome(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    return phrase(hass, hass.config.language, f"outcome_{data.get('outcome')}")

@@ -1,16 +1,14 @@
 """What is held about a person: shown, and erased everywhere at once."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypedDict
+from collections.abc import Collection, Sequence
+from typing import Any
 
-from .conversations.history import Line, PersonTurn
 from .errors import NotErased
 from .knowledge.speaker import Person
 from .memory.records import Memory, ProfileEntry
 from .planned.records import dump_item
 from .runtime import HomeAgentData
-from .safety.journal import AuditEntry
 from .store import dump
 from .tools.automating.kept import async_forget_person
 
@@ -50,36 +48,17 @@ async def _async_forget_texts(data: HomeAgentData, texts: Sequence[str]) -> None
         agent.turn_log.clear()
 
 
-class SeenState(TypedDict):
-    """A state that a person caused; `at` is ISO 8601."""
-
-    at: str
-    entity_id: str
-    state: str
-
-
-class PersonalData(TypedDict):
-    """Everything that is held about a person."""
-
-    memories: list[dict[str, Any]]
-    profile: list[dict[str, Any]]
-    conversations: list[PersonTurn]
-    suggestions: list[dict[str, Any]]
-    observations: list[SeenState]
-    timers: list[dict[str, Any]]
-    planned: list[dict[str, Any]]
-    automations: list[dict[str, Any]]
-    audit: list[AuditEntry]
-    log: list[Line]
-
-
-async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
-    """Return everything that is held about a person."""
+async def async_export(data: HomeAgentData, person: Person) -> dict[str, Any]:
+    """Return everything that is held about a person, by what it is."""
     items = data.planned.of_user(person.user_id)
     automations = data.shared.automations.of(data.entry_id)
+
+    def told(record: Memory | ProfileEntry) -> dict[str, Any]:
+        return {"source" if key == "origin" else key: value for key, value in dump(record).items()}
+
     return {
-        "memories": [_told(dump(item)) for item in data.memories.records() if item.person == person.id],
-        "profile": [_told(dump(item)) for item in data.profile.records() if item.person == person.id],
+        "memories": [told(item) for item in data.memories.records() if item.person == person.id],
+        "profile": [told(item) for item in data.profile.records() if item.person == person.id],
         "conversations": data.shared.history.of_person(data.entry_id, person.id),
         "suggestions": [
             dump(item) for item in data.suggested.suggestions.values() if item.kind.person == person.id
@@ -95,10 +74,6 @@ async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
         "audit": data.handler.guard.journal.audit.of_user(person.user_id) if person.user_id else [],
         "log": await data.log.async_of_person(person.id),
     }
-
-
-def _told(stored: Mapping[str, Any]) -> dict[str, Any]:
-    return {"source" if key == "origin" else key: value for key, value in stored.items()}
 
 
 async def async_erase_everywhere(data: HomeAgentData, person: Person) -> dict[str, int]:
@@ -131,7 +106,7 @@ async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     counts["suggestions"] = await _async_forget_suggestions(data, person=person.id)
     # After the memories: a habit that is forgotten is noted, so that it is not learned again.
     counts["observations"] = data.shared.observations.of(data.entry_id).erase_person(person.id)
-    counts["conversations"] = history.forget_person(data.entry_id, person.id)
+    counts["conversations"] = history.forget_turns(data.entry_id, lambda turn: turn.person == person.id)
     await data.log.async_forget(person=person.id)
     automations = data.shared.automations.of(data.entry_id)
     forgetting = {

@@ -1,7 +1,7 @@
 """Repairs: what can be done about our issues on a click, in Home Assistant's dialog, by administrators."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,28 +100,24 @@ class SuggestionFlow(RepairsFlow):
             },
         )
 
-    async def async_step_accept(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Have the automation made."""
-        return await self._async_answer(SuggestionAnswer.ACCEPT)
-
-    async def async_step_later(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Have it suggested again after a while."""
-        return await self._async_answer(SuggestionAnswer.LATER)
-
-    async def async_step_reject(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Never suggest it again."""
-        return await self._async_answer(SuggestionAnswer.REJECT)
-
-    async def _async_answer(self, answer: SuggestionAnswer) -> RepairsFlowResult:
+    async def _async_answer(
+        self, answer: SuggestionAnswer, _user_input: dict[str, Any] | None = None
+    ) -> RepairsFlowResult:
         """Give an answer; one that has no effect leaves the question."""
         if (entry := self._entry()) is None:
             return self.async_abort(reason="answered")
         suggestions = (await entry.runtime_data.async_proactive()).suggestions
         try:
-            await suggestions.async_answer(self._suggestion_id, answer, _person_at_the_screen())
+            request = current_request.get()  # a flow itself does not know whose it is
+            user: User | None = request.get("hass_user") if request is not None else None
+            await suggestions.async_answer(self._suggestion_id, answer, user)
         except HomeAssistantError as err:
             return self.async_abort(reason="refused", description_placeholders={"error": str(err)})
         return self.async_create_entry(data={})
+
+    async_step_accept = partialmethod(_async_answer, SuggestionAnswer.ACCEPT)
+    async_step_later = partialmethod(_async_answer, SuggestionAnswer.LATER)
+    async_step_reject = partialmethod(_async_answer, SuggestionAnswer.REJECT)
 
     def _entry(self) -> HomeAgentConfigEntry | None:
         entry = _entry_of(self.hass, self.data or {})
@@ -172,13 +168,6 @@ class KeptMemoriesFlow(RepairsFlow):
         return str((self.data or {})["agent_id"])
 
 
-def _person_at_the_screen() -> User | None:
-    """Return the user whose request this is; a flow itself does not know."""
-    request = current_request.get()
-    user: User | None = request.get("hass_user") if request is not None else None
-    return user
-
-
 def _entry_of(hass: HomeAssistant, data: Data) -> HomeAgentConfigEntry | None:
     return hass.config_entries.async_get_entry(str(data["entry_id"]))
 
@@ -199,23 +188,20 @@ async def _async_reconfigure(hass: HomeAssistant, data: Data) -> tuple[FlowType,
 async def _async_open_options(hass: HomeAssistant, data: Data, *, page: str) -> tuple[FlowType, str] | None:
     if (entry := _agent_of(hass, data)) is None:
         return None
+    context: Any
     if isinstance(entry, FurtherAgent):
-        return await _async_open_agent(hass, entry, page)
-    context: Any = {"source": SOURCE_REPAIR}
+        agents = hass.config_entries.subentries
+        context = {"source": SOURCE_RECONFIGURE, "subentry_id": entry.entry_id}
+        handler = (entry.config_entry.entry_id, entry.subentry.subentry_type)
+        opened = await agents.async_init(handler, context=context)
+        await agents.async_configure(opened["flow_id"], {"next_step_id": page})
+        return FlowType.CONFIG_SUBENTRIES_FLOW, opened["flow_id"]
+    context = {"source": SOURCE_REPAIR}
     options = hass.config_entries.options
     flow = await options.async_init(entry.entry_id, context=context)
     for step in ("expert", page) if page in EXPERT else (page,):
         await options.async_configure(flow["flow_id"], {"next_step_id": step})
     return FlowType.OPTIONS_FLOW, flow["flow_id"]
-
-
-async def _async_open_agent(hass: HomeAssistant, agent: FurtherAgent, page: str) -> tuple[FlowType, str]:
-    flows = hass.config_entries.subentries
-    context: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": agent.entry_id}
-    handler = (agent.config_entry.entry_id, agent.subentry.subentry_type)
-    flow = await flows.async_init(handler, context=context)
-    await flows.async_configure(flow["flow_id"], {"next_step_id": page})
-    return FlowType.CONFIG_SUBENTRIES_FLOW, flow["flow_id"]
 
 
 async def _async_open_prompt(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:

@@ -21,7 +21,7 @@ from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .channels.announcing import Announcer
 from .channels.asking import Questions
-from .connection import endpoint, external_endpoint, fallback_endpoint, model_client
+from .connection import EXTERNAL, FALLBACK, endpoint, model_client, other_endpoint
 from .const import DOMAIN, EventData
 from .context.manager import ContextManager
 from .context.providers.base import ProviderSetup
@@ -268,14 +268,14 @@ class HomeAgentData:
         if first and settings[const.CONF_MODEL] == first.settings[const.CONF_MODEL]:
             self.router = first.router
         else:
-            fallback = fallback_endpoint(hass, settings)
+            fallback = other_endpoint(hass, settings, FALLBACK)
             self.router = Router(
                 model_client(hass, endpoint(hass, settings)),
                 model_client(hass, fallback) if fallback else None,
             )
         self._external: ExternalModel | None = None
         if settings[const.CONF_EXTERNAL]:
-            at = external_endpoint(hass, settings)
+            at = other_endpoint(hass, settings, EXTERNAL)
             client = model_client(hass, at) if at else None
             self._external = external_model(client, self.data_policy, settings)
 
@@ -368,7 +368,21 @@ class HomeAgentData:
         self.tool_schemas = OwnTools(hass, self.handler, ScriptTools(hass, settings))
         shown = (self.context, self.prompt, self.tool_schemas)
         self.warmer = Warmer(hass, settings, self.router, *shown, self.data_policy)
-        self.indexer: Indexer = first.indexer if first else self._make_indexer(with_states=embedder.states)
+        self.indexer: Indexer = (
+            first.indexer
+            if first
+            else Indexer(
+                hass,
+                entry_id=self.entry_id,
+                house=shared.house,
+                knowledge=shared.knowledge,
+                semantic=self.semantic,
+                collection=settings[const.CONF_VECTOR_COLLECTION],
+                emitter=self.emitter,
+                told=partial(async_dispatcher_send, hass, index_signal(self.entry_id)),
+                left_out=() if embedder.states else (TextSource.SUMMARY,),
+            )
+        )
         notes_outside = settings[const.CONF_MEMORY_EXTRACTION_LLM] == const.EXTRACTION_EXTERNAL
         noted_by = self._external if notes_outside else None
         own = asking(self.router, self.data_policy, settings)
@@ -390,7 +404,13 @@ class HomeAgentData:
             settings=settings,
             is_busy=lambda: self.turns.busy,
         )
-        self.learner = self._make_learner() if is_learning_enabled(settings) else None
+        self.learner: Learner | None = None
+        if is_learning_enabled(settings):
+            from .memory.learner.learner import build_learner  # noqa: PLC0415 - loads where it is wanted
+
+            observations = shared.observations.of(self.entry_id)
+            word = partial(async_phrase, hass, hass.config.language)
+            self.learner = build_learner(hass, settings, observations, self.memories, word, self.policy.view)
         self._proactive: Proactive | None = None
 
         self.log = ConversationLog(hass, self.entry_id, enabled=settings[const.CONF_CONVERSATION_LOG])
@@ -417,19 +437,6 @@ class HomeAgentData:
         return make(
             open_store=partial(async_open_store, self._hass, self.entry_id, self.settings),
             open_embedder=partial(async_create_embedder, self._hass, self.settings),
-        )
-
-    def _make_indexer(self, *, with_states: bool) -> Indexer:
-        return Indexer(
-            self._hass,
-            entry_id=self.entry_id,
-            house=self.shared.house,
-            knowledge=self.shared.knowledge,
-            semantic=self.semantic,
-            collection=self.settings[const.CONF_VECTOR_COLLECTION],
-            emitter=self.emitter,
-            told=partial(async_dispatcher_send, self._hass, index_signal(self.entry_id)),
-            left_out=() if with_states else (TextSource.SUMMARY,),
         )
 
     def _make_tools(self, members: People, messages: Messages) -> list[HomeAgentTool]:
@@ -462,13 +469,6 @@ class HomeAgentData:
         tools += automation_tools(settings, self._automations, control, notify, disabled)
         hide_blocked(tools, settings[const.CONF_POLICY_BLOCKED])
         return [tool for tool in tools if tool.name not in disabled]
-
-    def _make_learner(self) -> Learner:
-        from .memory.learner.learner import build_learner  # noqa: PLC0415 - loads where it is wanted
-
-        observations = self.shared.observations.of(self.entry_id)
-        word = partial(async_phrase, self._hass, self._hass.config.language)
-        return build_learner(self._hass, self.settings, observations, self.memories, word, self.policy.view)
 
     @property
     def connected(self) -> list[HomeAgentData]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import override
+from typing import cast, override
 
 from homeassistant.components.sensor import (
     RestoreSensor,
@@ -29,35 +29,25 @@ PARALLEL_UPDATES = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Description(SensorEntityDescription):
-    """What is shown, and what tells that it has changed."""
+class FigureDescription(SensorEntityDescription):
+    """A figure, where it comes from, and what tells that it has changed."""
 
+    value: Callable[[HomeAgentData], StateType | datetime]
     signal: Callable[[str], str] = turn_signal
 
 
-@dataclass(frozen=True, kw_only=True)
-class FigureDescription(_Description):
-    """A figure, and where it comes from."""
-
-    value: Callable[[HomeAgentData], StateType | datetime]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TotalDescription(_Description):
-    """A counter, and which counts of the turns are added up in it."""
-
-    state_class: SensorStateClass = SensorStateClass.TOTAL_INCREASING
-    entity_registry_enabled_default: bool = False
-    counts: tuple[str, ...]
-
-
-def _total(key: str, *counts: str, enabled: bool = False) -> TotalDescription:
-    return TotalDescription(
-        key=key, translation_key=key, counts=counts, entity_registry_enabled_default=enabled
+def _total(key: str, *counts: str, enabled: bool = False) -> FigureDescription:
+    """Return a counter in which some counts of the turns are added up."""
+    return FigureDescription(
+        key=key,
+        translation_key=key,
+        state_class=SensorStateClass.TOTAL_INCREASING,
+        entity_registry_enabled_default=enabled,
+        value=lambda data: sum(data.totals[name] for name in counts),
     )
 
 
-TOTALS: tuple[TotalDescription, ...] = (
+TOTALS: tuple[FigureDescription, ...] = (
     _total("total_tokens", "prompt", "completion", enabled=True),
     _total("total_external_tokens", "external"),
     _total("total_turns", "turns"),
@@ -144,19 +134,24 @@ async def async_setup_entry(
         forget_entity(hass, Platform.SENSOR, f"{entry.entry_id}_{description.key}")
 
 
-class _Sensor(HomeAgentBaseEntity, SensorEntity):
-    """A figure that is written when a signal says so."""
+class FigureSensor(HomeAgentBaseEntity, SensorEntity):
+    """One figure of an agent, written when a signal says so."""
 
     _attr_entity_category = EntityCategory.DIAGNOSTIC
     _attr_should_poll = False
+    entity_description: FigureDescription
 
-    def __init__(
-        self, entry: HomeAgentConfigEntry, description: FigureDescription | TotalDescription
-    ) -> None:
+    def __init__(self, entry: HomeAgentConfigEntry, description: FigureDescription) -> None:
         super().__init__(entry)
         self.entity_description = description
         self._attr_unique_id = f"{entry.entry_id}_{description.key}"
         self._signal = description.signal(entry.entry_id)
+
+    @property
+    @override
+    def native_value(self) -> StateType | datetime:
+        """Return the figure as it is now."""
+        return self.entity_description.value(self.data)
 
     @override
     async def async_added_to_hass(self) -> None:
@@ -165,17 +160,16 @@ class _Sensor(HomeAgentBaseEntity, SensorEntity):
         self.async_on_remove(async_dispatcher_connect(self.hass, self._signal, self.async_write_ha_state))
 
 
-class TotalSensor(_Sensor, RestoreSensor):
+class TotalSensor(FigureSensor, RestoreSensor):
     """Usage of all turns of an agent; counting continues after a reload or a restart."""
 
-    entity_description: TotalDescription
     _before = 0
 
     @property
     @override
     def native_value(self) -> int:
         """Return the total from before and after the setup of the entry."""
-        return self._before + sum(self.data.totals[name] for name in self.entity_description.counts)
+        return self._before + cast("int", super().native_value)
 
     @override
     async def async_added_to_hass(self) -> None:
@@ -183,15 +177,3 @@ class TotalSensor(_Sensor, RestoreSensor):
         await super().async_added_to_hass()
         if (last := await self.async_get_last_sensor_data()) and isinstance(last.native_value, (int, float)):
             self._before = int(last.native_value)
-
-
-class FigureSensor(_Sensor):
-    """One figure of an agent."""
-
-    entity_description: FigureDescription
-
-    @property
-    @override
-    def native_value(self) -> StateType | datetime:
-        """Return the figure as it is now."""
-        return self.entity_description.value(self.data)

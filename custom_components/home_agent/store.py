@@ -72,13 +72,11 @@ class KeptStore(Store[Content]):
             minor_version=minor_version,
             serialize_in_event_loop=False,
         )
-        self._content = content
+        self._content = lambda: writable(content())
         self._migrate = migrate
         self._on_written = on_written
         self._retry_seconds = RETRY_SECONDS
         self._changed = False
-        self._mends = False
-        """Whether a value that JSON does not support was found; every write then checks for such values."""
 
     async def async_read(self) -> Content:
         """Return the stored content, empty if there is none that can be read.
@@ -137,10 +135,7 @@ class KeptStore(Store[Content]):
 
         Return whether the file holds what is known; a write that failed is tried again later.
         """
-        if self._changed:
-            await self.async_save(self._content())
-        else:
-            await self._async_handle_write_data()  # type: ignore[no-untyped-call]
+        await self._async_handle_write_data()  # type: ignore[no-untyped-call]
         return not self._changed
 
     async def async_forget_set_aside(self, entry_id: str | None = None) -> bool:
@@ -166,52 +161,32 @@ class KeptStore(Store[Content]):
 
     @override
     async def _async_write_data(self, data: dict[str, Any]) -> None:
-        """Write, and where the disk refuses say so and try again later.
-
-        A value that JSON does not support is converted, so that the rest is stored.
-        """
+        """Write, and where the disk refuses say so and try again later."""
         self._changed = False
         try:
-            await self._async_write_or_mend(data)
+            await super()._async_write_data(data)
         except (WriteError, OSError, SerializationError, RecursionError, *UNREADABLE) as err:
-            self._note_failure(err)
+            self._changed = True
+            LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
+            if not self.hass.is_stopping:
+                report(
+                    self.hass,
+                    self._issue("unwritable"),
+                    "store_unwritable",
+                    severity=ir.IssueSeverity.ERROR,
+                    store=self.key,
+                    path=str(self.path),
+                )
+                self.async_delay_save(self._content, self._retry_seconds)
+                self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
             return
         self._retry_seconds = RETRY_SECONDS
         withdraw(self.hass, self._issue("unwritable"))
         if self._on_written is not None:
-            self._on_written(await self.hass.async_add_executor_job(_size, self.path))
-
-    async def _async_write_or_mend(self, data: dict[str, Any]) -> None:
-        """Write; where that fails for a value, convert it and write again. Raises what that write raises."""
-        if not self._mends:
-            try:
-                await super()._async_write_data(data)
-            except SerializationError:
-                self._mends = True
-                LOGGER.warning(
-                    "The store %s holds a value that JSON cannot; it is stored in another form", self.key
-                )
-            else:
-                return
-        await self.hass.async_add_executor_job(_mend, data)
-        await super()._async_write_data(data)
-
-    @callback
-    def _note_failure(self, err: Exception) -> None:
-        self._changed = True
-        LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
-        if self.hass.is_stopping:
-            return
-        report(
-            self.hass,
-            self._issue("unwritable"),
-            "store_unwritable",
-            severity=ir.IssueSeverity.ERROR,
-            store=self.key,
-            path=str(self.path),
-        )
-        self.async_delay_save(self._content, self._retry_seconds)
-        self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
+            file = Path(self.path)
+            self._on_written(
+                await self.hass.async_add_executor_job(lambda: file.stat().st_size if file.exists() else 0)
+            )
 
     def _issue(self, kind: str) -> str:
         return f"store_{kind}_{self.key}"
@@ -260,13 +235,15 @@ class AgentData(Protocol):
 class EntryStore[T: AgentData](StoredFile):
     """What each agent keeps of one kind, in memory and in one file.
 
-    `make` returns one that is empty; it gets what has a change written.
+    `make` returns one that is empty; it gets what has a change written. `options` are those of the file.
     """
 
-    def __init__(self, hass: HomeAssistant, key: str, make: Callable[[Callable[[], None]], T]) -> None:
+    def __init__(
+        self, hass: HomeAssistant, key: str, make: Callable[[Callable[[], None]], T], **options: Any
+    ) -> None:
         self._make = make
         self._entries: dict[str, T] = {}
-        self._store = KeptStore(hass, key, self._content)
+        self._store = KeptStore(hass, key, self._content, **options)
 
     @override
     async def async_load(self) -> None:
@@ -371,15 +348,11 @@ def load[T](kind: type[T], stored: Any) -> T:
     """
     if not isinstance(stored, Mapping):
         raise TypeError("not an object")
-    return kind(
-        **{name: _load(of, stored[name]) for name, of in _annotations(cast("Any", kind)) if name in stored}
-    )
+    hints = _annotations(cast("Any", kind))
+    return kind(**{name: _load(of, stored[name]) for name, of in hints.items() if name in stored})
 
 
-@cache
-def _annotations(kind: Any) -> list[tuple[str, Any]]:
-    hints = get_type_hints(kind)
-    return [(item.name, hints[item.name]) for item in fields(kind)]
+_annotations = cache(get_type_hints)
 
 
 def _load(kind: Any, stored: Any) -> Any:
@@ -394,17 +367,9 @@ def _load(kind: Any, stored: Any) -> Any:
         return origin(_load(parts[0], item) for item in stored)
     if origin in (dict, Mapping) and isinstance(stored, Mapping):
         return {key: _load(parts[1], item) for key, item in stored.items()}
-    return _load_single(kind, stored)
-
-
-def _load_single(kind: Any, stored: Any) -> Any:
     # The annotation may be another class of this name while a test has stopped the clock.
-    for base, read in (
-        (datetime, read_moment),
-        (date, date.fromisoformat),
-        (time, time.fromisoformat),
-        (Enum, kind),
-    ):
+    singles = ((datetime, read_moment), (date, date.fromisoformat), (time, time.fromisoformat), (Enum, kind))
+    for base, read in singles:
         if isinstance(kind, type) and issubclass(kind, base):
             return read(stored)
     if kind is float and type(stored) in (int, float) and isfinite(stored):
@@ -433,40 +398,18 @@ def _reason(err: Exception) -> str:
     return f"{type(err).__name__}: {err}"[:200]
 
 
-def _mend(data: dict[str, Any]) -> None:
-    """Convert what JSON does not support in what is to be written. Runs in a worker thread."""
-    if "data_func" in data:
-        data["data"] = data.pop("data_func")()
-    data["data"] = writable(data["data"])
-
-
-def _size(path: str) -> int:
-    """Return the size of a file in bytes, 0 if there is none."""
-    with suppress(OSError):
-        return Path(path).stat().st_size
-    return 0
-
-
 def _forget_aside(path: Path, entry_id: str | None) -> bool:
     """Delete the files that were set aside for a store, or one agent's part; return whether any is left."""
     left = False
     for aside in path.parent.glob(f"{escape(path.name)}.corrupt*"):
-        with suppress(OSError, WriteError):
-            if entry_id is None or not _forget_part(aside, entry_id):
+        with suppress(OSError, WriteError, *UNREADABLE):
+            content: Any = {"data": {}} if entry_id is None else json_loads(aside.read_bytes())
+            entries = content["data"].get("entries", content["data"])
+            found = entries.pop(entry_id, None)
+            if not entries:
                 aside.unlink()
                 continue
+            if found is not None:
+                write_utf8_file_atomic(str(aside), json_bytes(content), private=True, mode="wb")
         left = True
     return left
-
-
-def _forget_part(aside: Path, entry_id: str) -> bool:
-    """Take what one agent has kept out of a file; return whether anything else is in it."""
-    try:
-        content: Any = json_loads(aside.read_bytes())
-        entries = content["data"].get("entries", content["data"])
-        found = entries.pop(entry_id, None)
-    except UNREADABLE:
-        return True
-    if entries and found is not None:
-        write_utf8_file_atomic(str(aside), json_bytes(content), private=True, mode="wb")
-    return bool(entries)

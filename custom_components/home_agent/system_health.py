@@ -16,22 +16,21 @@ from .runtime import HomeAgentConfigEntry
 @callback
 def async_register(hass: HomeAssistant, register: system_health.SystemHealthRegistration) -> None:
     """Register what is shown."""
-    register.async_register_info(_async_info)
 
+    async def info(hass: HomeAssistant) -> dict[str, Any]:
+        entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+        shown: dict[str, Any] = {"agents": len(entries)}
+        if entries:
+            shown["server"] = _async_servers(hass, entries)
+            addresses = {origin(entry.data[CONF_BASE_URL]): entry.data[CONF_BASE_URL] for entry in entries}
+            queues = [queue_length(hass, address) for address in addresses.values()]
+            shown |= {name: sum(queue[name] for queue in queues) for name in ("running", "waiting")}
+        indexers = [entry.runtime_data.indexer for entry in entries if entry.runtime_data.semantic.configured]
+        shown["index"] = ", ".join(indexer.state.value for indexer in indexers) or "off"
+        shown["index_entries"] = sum(indexer.size for indexer in indexers)
+        return shown
 
-async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
-    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
-    info: dict[str, Any] = {"agents": len(entries)}
-    if entries:
-        info["server"] = _async_servers(hass, entries)
-        addresses = {origin(entry.data[CONF_BASE_URL]): entry.data[CONF_BASE_URL] for entry in entries}
-        queues = [queue_length(hass, address) for address in addresses.values()]
-        info["running"] = sum(queue["running"] for queue in queues)
-        info["waiting"] = sum(queue["waiting"] for queue in queues)
-    indexers = [entry.runtime_data.indexer for entry in entries if entry.runtime_data.semantic.configured]
-    info["index"] = ", ".join(indexer.state.value for indexer in indexers) or "off"
-    info["index_entries"] = sum(indexer.size for indexer in indexers)
-    return info
+    register.async_register_info(info)
 
 
 async def _async_servers(hass: HomeAssistant, entries: Sequence[HomeAgentConfigEntry]) -> Any:

@@ -72,17 +72,13 @@ def read_seconds(text: str) -> float | None:
     total, position = 0.0, 0
     while position < len(text):
         part = _PART.match(text, position)
-        if part is None or not (size := _unit_seconds(part[2])):
+        # In many languages the words for minutes and seconds begin alike.
+        if part is None or not (size := _UNIT_SECONDS.get(part[2]) or _UNIT_SECONDS.get(part[2][:3])):
             return None
         number = part[1].replace(",", ".")
         total += size * (float(number) if number[:1].isdigit() else 1)
         position = part.end()
     return total if text else None
-
-
-def _unit_seconds(word: str) -> int | None:
-    """Return the seconds of a unit; in many languages the words for minutes and seconds begin alike."""
-    return _UNIT_SECONDS.get(word) or _UNIT_SECONDS.get(word[:3])
 
 
 def read_compact(text: str) -> timedelta:

@@ -469,22 +469,18 @@ def in_english(text: str, language: str, *, past: bool = False) -> Iterator[str]
         is_word = inner and not any(char.isdigit() for char in piece)  # times and signs stay as they are
         words += inner if is_word else [Word(piece.casefold(), piece.casefold())]
     for each in dict.fromkeys((*own, *known)):
-        if (translated := _translated(words, each, past=past)) not in texts:
+        lexicon, names = _lexicon(each, past)
+        matches = lexicon.all_matches(words)
+        parts: list[str] = []
+        index = 0
+        while index < len(words):
+            fitting = [(match, name) for name in names if (match := matches[name].get(index))]
+            match, name = max(fitting, default=(None, words[index].plain), key=itemgetter(0))
+            parts.append(names.get(name, name))
+            index += match.words if match else 1
+        if (translated := " ".join(parts)) not in texts:
             texts.add(translated)
             yield translated
-
-
-def _translated(words: Sequence[Word], language: str, *, past: bool) -> str:
-    lexicon, names = _lexicon(language, past)
-    matches = lexicon.all_matches(words)
-    parts: list[str] = []
-    index = 0
-    while index < len(words):
-        fitting = [(match, name) for name in names if (match := matches[name].get(index))]
-        match, name = max(fitting, default=(None, words[index].plain), key=itemgetter(0))
-        parts.append(names.get(name, name))
-        index += match.words if match else 1
-    return " ".join(parts)
 
 
 @cache

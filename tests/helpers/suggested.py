@@ -1,7 +1,7 @@
 """Habits as the learner finds them, suggestions that come from them, and a house that takes automations."""
 
 from collections.abc import AsyncIterator
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +34,7 @@ def habit(subject: str = COFFEE, value: str = "on", minute: int = 6 * 60 + 31, *
         person=more.get("person"),
         days=more.get("days", WORKDAYS),
         minute=minute,
-        support=20,
-        of=25,
         confidence=more.get("confidence", 0.85),
-        last_seen=date(2026, 5, 1),
     )
 
 

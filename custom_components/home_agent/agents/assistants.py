@@ -7,6 +7,7 @@ from homeassistant.components.conversation import HOME_ASSISTANT_AGENT
 from homeassistant.core import HomeAssistant, callback
 
 from ..entity import conversation_entity
+from ..knowledge.speaker import preferred_pipeline
 from ..runtime import Agent
 
 if TYPE_CHECKING:
@@ -21,21 +22,26 @@ def may_be_assistant(hass: HomeAssistant) -> bool | None:
 
     It should unless the household has chosen another agent than Home Assistant's own.
     """
-    if ASSIST not in hass.config.components:
-        return None
-    from homeassistant.components.assist_pipeline import PipelineNotFound  # noqa: PLC0415
-    from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline  # noqa: PLC0415
-
-    try:
-        return _is_free(hass, async_get_pipeline(hass))
-    except PipelineNotFound:
-        return True
+    pipeline = preferred_pipeline(hass)
+    if pipeline is None:
+        return True if ASSIST in hass.config.components else None
+    return _is_free(hass, pipeline)
 
 
 @callback
 def _is_free(hass: HomeAssistant, pipeline: Pipeline) -> bool:
     agent = pipeline.conversation_engine
     return agent == HOME_ASSISTANT_AGENT or ("." in agent and hass.states.get(agent) is None)
+
+
+@callback
+def pipelines_of(hass: HomeAssistant, agents: Collection[str | None]) -> list[Pipeline]:
+    """Return the assistants of an agent, which is named by its entity or its id."""
+    if ASSIST not in hass.config.components:
+        return []
+    from homeassistant.components.assist_pipeline import async_get_pipelines  # noqa: PLC0415
+
+    return [pipeline for pipeline in async_get_pipelines(hass) if pipeline.conversation_engine in agents]
 
 
 async def async_make_assistant(hass: HomeAssistant, entry: Agent) -> None:
@@ -52,7 +58,7 @@ async def async_make_assistant(hass: HomeAssistant, entry: Agent) -> None:
 
     store = hass.data[KEY_ASSIST_PIPELINE].pipeline_store
     known: list[Pipeline] = list(store.data.values())
-    same = [pipeline for pipeline in known if pipeline.conversation_engine in (agent, entry.entry_id)]
+    same = pipelines_of(hass, (agent, entry.entry_id))
     named = [pipeline for pipeline in known if pipeline.name == entry.title and _is_free(hass, pipeline)]
     own = next(iter(same or named), None)
     if own is not None:
@@ -73,13 +79,7 @@ async def async_fall_back(hass: HomeAssistant, agents: Collection[str | None]) -
 
     `agents` are its entity and its id.
     """
-    if ASSIST not in hass.config.components:
-        return
-    from homeassistant.components.assist_pipeline import (  # noqa: PLC0415
-        async_get_pipelines,
-        async_update_pipeline,
-    )
+    for pipeline in pipelines_of(hass, agents):
+        from homeassistant.components.assist_pipeline import async_update_pipeline  # noqa: PLC0415
 
-    for pipeline in async_get_pipelines(hass):
-        if pipeline.conversation_engine in agents:
-            await async_update_pipeline(hass, pipeline, conversation_engine=HOME_ASSISTANT_AGENT)
+        await async_update_pipeline(hass, pipeline, conversation_engine=HOME_ASSISTANT_AGENT)

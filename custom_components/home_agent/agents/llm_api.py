@@ -33,18 +33,6 @@ _REGISTERED: HassKey[dict[str, Callable[[], None]]] = HassKey(f"{DOMAIN}.llm_api
 """How each API is removed, by its id."""
 
 
-def _lenient(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema of an object that also takes a single text in place of a list.
-
-    MCP servers validate arguments against this before our guard can repair them.
-    """
-    slots = {
-        name: {"anyOf": [{"type": "string"}, slot]} if slot.get("type") == "array" else slot
-        for name, slot in slots_of(schema).items()
-    }
-    return {**schema, "properties": slots}
-
-
 class SharedTool(llm.Tool):
     """One of our tools, used by another agent; each call passes the guard."""
 
@@ -64,7 +52,14 @@ class SharedTool(llm.Tool):
         self.name = tool.name
         self.title = tool.title
         self.description = tool.description
-        self.parameters = JsonSchema(_lenient(here or json_schema(tool)), probatio.Schema(dict))
+        # A single text is taken in place of a list: MCP servers validate arguments against this before our
+        # guard can repair them.
+        schema = here or json_schema(tool)
+        slots = {
+            name: {"anyOf": [{"type": "string"}, slot]} if slot.get("type") == "array" else slot
+            for name, slot in slots_of(schema).items()
+        }
+        self.parameters = JsonSchema({**schema, "properties": slots}, probatio.Schema(dict))
         self.annotations = tool.annotations
         self.integration = DOMAIN
 
@@ -104,7 +99,14 @@ class HomeAgentLLMAPI(llm.API):
     @override
     async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
         """Return the tools. Raises HomeAssistantError while the agent is not running."""
-        agents = [one for one in async_agents(self.hass) if self._is_meant(one)]
+        agents = async_agents(self.hass)
+        first = self.hass.config_entries.async_get_entry(first_agent_id(self.hass) or "")
+        if self.agent_id is not None:
+            agents = [agent for agent in agents if agent.entry_id == self.agent_id]
+        elif (
+            first is not None and AgentView(self.hass, first.options).narrows
+        ):  # another one has no such list
+            agents = [agent for agent in agents if agent.entry_id == first.entry_id]
         if not agents:
             raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_entry_loaded")
         data = agents[0].runtime_data
@@ -123,17 +125,6 @@ class HomeAgentLLMAPI(llm.API):
             tools=[shared[tool.name] for tool in offered],
             custom_serializer=serialize,
             accepted=shared,
-        )
-
-    def _is_meant(self, agent: Agent) -> bool:
-        """Return whether an agent answers; another one has no list that the first one has."""
-        if self.agent_id is not None:
-            return agent.entry_id == self.agent_id
-        first = self.hass.config_entries.async_get_entry(first_agent_id(self.hass) or "")
-        return (
-            first is None
-            or agent.entry_id == first.entry_id
-            or not AgentView(self.hass, first.options).narrows
         )
 
 

@@ -1,7 +1,7 @@
 """Questions that Home Agent asks on its own: by voice, on phones and in chats, answered once and by one."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, override
 
@@ -142,10 +142,26 @@ class Questions(ConfirmationChannel):
 
         Each receiver is judged before they are asked, and again with their answer. The first answer counts.
         """
-        users, speakers, restricted = await self._async_judged(proposal, receivers)
-        if not users and not speakers:
-            return None
         language = self._hass.config.language
+        verdicts: list[Verdict] = []
+        users: set[str] = set()
+        speakers: dict[str, Speaker] = {}
+        for user_id in filter(None, (user_id_of(self._hass, person) for person in receivers.persons)):
+            speaker = Speaker(context=Context(user_id=user_id), language=language)
+            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
+                users.add(user_id)
+                verdicts.append(verdict)
+        for entity_id in receivers.satellites[:MAX_SATELLITES]:
+            entry = er.async_get(self._hass).async_get(entity_id)
+            device_id = entry.device_id if entry else None
+            spoken = language_of(self._hass, entity_id)
+            speaker = await async_speaker_at(self._hass, Context(), spoken, device_id, self._owners)
+            speaker = replace(speaker, voice=True, surface=Surface.VOICE)
+            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
+                speakers[entity_id] = speaker
+                verdicts.append(verdict)
+        if not verdicts:
+            return None
         draft = self._guard.draft_of(
             proposal,
             Speaker(
@@ -155,14 +171,22 @@ class Questions(ConfirmationChannel):
                 conversation_id=f"asked {ulid_now()}",
             ),
         )
-        own = OwnQuestion(users=users, lead=await lead(language), seconds=seconds, restricted=restricted)
+        own = OwnQuestion(
+            users=frozenset(users),
+            lead=await lead(language),
+            seconds=seconds,
+            restricted=Verdict.CONFIRM in verdicts,
+        )
         done: asyncio.Future[ActionOutcome] = self._hass.loop.create_future()
         self._asked[draft.action_id] = done
         action_id = draft.action_id
         try:
             action = await self._confirmations.async_open(draft, unattended=True, own=own)
             if speakers:
-                self._start(self._async_propose_aloud(action, speakers, lead))
+                work = self._async_propose_aloud(action, speakers, lead)
+                task = self._hass.async_create_background_task(work, "home_agent question")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
             return await done
         finally:
             del self._asked[action_id]
@@ -216,9 +240,20 @@ class Questions(ConfirmationChannel):
                 take(user.id, by_button[button])
 
         stop = async_on_press(self._hass, async_pressed)
-        aloud = self._hass.async_create_background_task(
-            self._async_choose_aloud(question, titles, receivers.satellites, chosen), "home_agent question"
-        )
+
+        async def async_choose_aloud() -> None:
+            for entity_id in receivers.satellites:
+
+                async def async_take(heard: str, entity_id: str = entity_id) -> str:
+                    answer = meant(heard, titles, language_of(self._hass, entity_id))
+                    if answer is not None and not chosen.done():
+                        chosen.set_result(Chosen(answer, entity_id))
+                    return question if answer is None else ""
+
+                if await self._async_ask_on(entity_id, question, MAX_CHOICE_ROUNDS, async_take):
+                    return
+
+        aloud = self._hass.async_create_background_task(async_choose_aloud(), "home_agent question")
         buttons = [{"action": button, "title": titles[answer]} for button, answer in by_button.items()]
         try:
             await self._async_send(routes, question, asked_id, actions=buttons, timeout=int(seconds))
@@ -241,36 +276,6 @@ class Questions(ConfirmationChannel):
             if chats is not None:
                 answer = chosen.result().answer if chosen.done() and not chosen.cancelled() else None
                 await chats.async_end(asked_id, answer)
-
-    @callback
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._hass.async_create_background_task(work, "home_agent question")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _async_judged(
-        self, proposal: Sequence[ServiceCall], receivers: Receivers
-    ) -> tuple[frozenset[str], dict[str, Speaker], bool]:
-        """Return the users and satellites that may say yes, and whether the action is restricted for any."""
-        verdicts: list[Verdict] = []
-        users: set[str] = set()
-        speakers: dict[str, Speaker] = {}
-        language = self._hass.config.language
-        for user_id in filter(None, (user_id_of(self._hass, person) for person in receivers.persons)):
-            speaker = Speaker(context=Context(user_id=user_id), language=language)
-            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
-                users.add(user_id)
-                verdicts.append(verdict)
-        for entity_id in receivers.satellites[:MAX_SATELLITES]:
-            entry = er.async_get(self._hass).async_get(entity_id)
-            device_id = entry.device_id if entry else None
-            spoken = language_of(self._hass, entity_id)
-            speaker = await async_speaker_at(self._hass, Context(), spoken, device_id, self._owners)
-            speaker = replace(speaker, voice=True, surface=Surface.VOICE)
-            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
-                speakers[entity_id] = speaker
-                verdicts.append(verdict)
-        return frozenset(users), speakers, Verdict.CONFIRM in verdicts
 
     async def _async_propose_aloud(
         self, action: PendingAction, speakers: Mapping[str, Speaker], lead: Lead
@@ -304,24 +309,6 @@ class Questions(ConfirmationChannel):
                 return
         if action.own is None or not action.own.users:
             await self._confirmations.async_drop(action, ActionOutcome.EXPIRED)
-
-    async def _async_choose_aloud(
-        self,
-        question: str,
-        titles: Mapping[str, str],
-        satellites: Sequence[str],
-        chosen: asyncio.Future[Chosen],
-    ) -> None:
-        for entity_id in satellites:
-
-            async def async_take(heard: str, entity_id: str = entity_id) -> str:
-                answer = meant(heard, titles, language_of(self._hass, entity_id))
-                if answer is not None and not chosen.done():
-                    chosen.set_result(Chosen(answer, entity_id))
-                return question if answer is None else ""
-
-            if await self._async_ask_on(entity_id, question, MAX_CHOICE_ROUNDS, async_take):
-                return
 
     async def _async_ask_on(
         self, entity_id: str, text: str, rounds: int, take: Callable[[str], Awaitable[str]]

@@ -125,9 +125,17 @@ class PhoneChannel(ConfirmationChannel):
 
     @override
     async def async_ask(self, action: PendingAction) -> None:
-        """Send the question without waiting for the phones."""
-        if routes := await self._async_routes(action):
-            self._asked[action.id] = asked = _SentQuestion(action, routes)
+        """Send the question to the notify targets of those who may answer, without waiting for the phones."""
+        routes: dict[Route, None] = {}
+        for person, targets in self._targets.items():
+            may_answer = await self._confirmations.async_asked_of(action, user_id_of(self._hass, person))
+            for target in targets if may_answer else ():
+                if (route := route_to(self._hass, target)) is None:
+                    LOGGER.warning("%s is not there; nothing was sent to it", target)
+                else:
+                    routes[route] = None
+        if routes:
+            self._asked[action.id] = asked = _SentQuestion(action, list(routes))
             self._start(self._async_send_question(asked))
 
     @override
@@ -138,18 +146,6 @@ class PhoneChannel(ConfirmationChannel):
                 route: {"message": CLEAR, **_data(route, action)} for route in asked.routes if route.can_clear
             }
             self._start(self._async_send(asked, messages))
-
-    async def _async_routes(self, action: PendingAction) -> list[Route]:
-        """Return the notify targets of those who may answer."""
-        routes: dict[Route, None] = {}
-        for person, targets in self._targets.items():
-            asked = await self._confirmations.async_asked_of(action, user_id_of(self._hass, person))
-            for target in targets if asked else ():
-                if (route := route_to(self._hass, target)) is None:
-                    LOGGER.warning("%s is not there; nothing was sent to it", target)
-                else:
-                    routes[route] = None
-        return list(routes)
 
     async def _async_send_question(self, asked: _SentQuestion, hint: str = "") -> None:
         action, language = asked.action, asked.action.speaker.language

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -49,22 +49,24 @@ from ..safety.confirmation import (
 from ..safety.journal import MAX_ENTRIES, AuditKind
 from ..tools.own_calls import TELEGRAM, async_telegram
 from ..tools.people import ChatQuestion, async_register_chats, user_id_of
-from .asking import meant
+from .asking import NO, YES, meant
 
-APPROVE: Final = "home_agent yes "
-REJECT: Final = "home_agent no "
-
-
-CHOOSE: Final = "home_agent choose "
+OURS: Final = "home_agent"
+"""The first word of the data of our buttons; the answer and the id of the question follow."""
 BESIDE: Final = 5
 """Words beside an answer that is written; a longer message may be about something else."""
 
 
-@dataclass(slots=True)
-class _Shown[Q]:
-    """A question, and the messages that show it."""
+@dataclass(slots=True, kw_only=True)
+class _Shown:
+    """A question whether to do something, or for one of several answers, and the messages that show it."""
 
-    question: Q
+    text: str
+    answer: Callable[[User, str], Awaitable[str]]
+    """Takes the answer of a user by its key, and returns what is said."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What may be chosen, by its key; none of an action."""
+    action: PendingAction | None = None
     messages: list[tuple[int, int]] = field(default_factory=list)
     """Chat and message."""
     answered_here: bool = False
@@ -92,8 +94,7 @@ class TelegramQuestions(ConfirmationChannel):
         self._confirmations = confirmations
         self._bot = bot
         self._persons = read_chats(stored)
-        self._actions: dict[str, _Shown[PendingAction]] = {}
-        self._choices: dict[str, _Shown[ChatQuestion]] = {}
+        self._shown: dict[str, _Shown] = {}
 
     @callback
     def user_of(self, event: Mapping[str, Any]) -> str | None:
@@ -133,57 +134,85 @@ class TelegramQuestions(ConfirmationChannel):
     async def async_ask(self, action: PendingAction | ChatQuestion) -> None:
         """Send a question; not one that is the answer to a message that is being written here."""
         if isinstance(action, ChatQuestion):
-            choice = self._choices[action.id] = _Shown(action)
-            buttons = [
-                (title, f"{CHOOSE}{action.id} {number}")
-                for number, title in enumerate(action.titles.values())
-            ]
+            question = action
+
+            async def async_take(user: User, key: str) -> str:
+                if user.id not in question.users or key not in question.titles:
+                    return await async_phrase(self._hass, self._hass.config.language, Refusal.UNKNOWN.value)
+                question.take(user.id, key)
+                return question.titles[key]
 
             async def async_show() -> None:
+                numbered = enumerate(question.titles.values())
+                buttons = [(title, f"{OURS} {number} {question.id}") for number, title in numbered]
                 for chat, user_id in self._users().items():
-                    if user_id in action.users:
-                        await self._async_show(choice, chat, action.text, buttons)
+                    if user_id in question.users:
+                        await self._async_show(shown, chat, question.text, buttons)
 
+            shown = _Shown(text=question.text, answer=async_take, titles=question.titles)
+            self._shown[question.id] = shown
             # Whoever takes the question back meanwhile needs the messages that were sent.
-            choice.sending = self._hass.async_create_task(async_show(), "home_agent telegram question")
-            await asyncio.shield(choice.sending)
+            shown.sending = self._hass.async_create_task(async_show(), "home_agent telegram question")
+            await asyncio.shield(shown.sending)
             return
+
+        async def async_settle(user: User, key: str) -> str:
+            language = action.speaker.language
+            if key == YES:
+                return await self._async_approve(action, user, None)
+            try:
+                await self._confirmations.async_reject(action.id, user=user)
+            except HomeAgentError as err:
+                return await async_error_sentence(self._hass, self._hass.config.language, err)
+            return await async_phrase(self._hass, language, "confirmation_rejected")
+
         here = surface.get() is Surface.TELEGRAM
-        shown = self._actions[action.id] = _Shown(action, answered_here=here)
+        self._shown[action.id] = asked = _Shown(
+            text=action.full, answer=async_settle, action=action, answered_here=here
+        )
+
+        async def async_send() -> None:
+            """Send the question to each chat whose person may answer it."""
+            text = action.full
+            if self._confirmations.needs_pin(action):
+                pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
+                text = f"{text} {pin}"
+            buttons = await self._async_buttons(action)
+            for chat, user_id in self._users().items():
+                if await self._confirmations.async_asked_of(action, user_id):
+                    await self._async_show(asked, chat, text, buttons)
+
         if not here:
-            self._hass.async_create_task(self._async_send_question(shown), "home_agent telegram question")
+            self._hass.async_create_task(async_send(), "home_agent telegram question")
 
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Remove the buttons, and write the outcome into the message."""
-        if (shown := self._actions.pop(action.id, None)) is not None and shown.messages:
+        if (shown := self._shown.pop(action.id, None)) is not None and shown.messages:
             became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
-            work = self._async_close(shown, action.full, became)
-            self._hass.async_create_task(work, "home_agent telegram settled")
+            self._hass.async_create_task(self._async_close(shown, became), "home_agent telegram settled")
 
     async def async_end(self, question_id: str, answer: str | None) -> None:
         """Remove the buttons of a question, and write the answer into the messages."""
-        if (shown := self._choices.pop(question_id, None)) is not None:
+        if (shown := self._shown.pop(question_id, None)) is not None:
             if shown.sending is not None:
                 await asyncio.wait([shown.sending])
-            title = shown.question.titles.get(answer or "")
             expired = await async_phrase(self._hass, self._hass.config.language, "outcome_expired")
-            await self._async_close(shown, shown.question.text, title or expired)
+            await self._async_close(shown, shown.titles.get(answer or "") or expired)
 
     async def _async_buttons(self, action: PendingAction) -> Buttons:
         """Return the buttons of a question. The PIN, where there is one, is written instead of a yes."""
+        keys = (NO,) if self._confirmations.needs_pin(action) else (YES, NO)
         language = action.speaker.language
-        no = (await async_phrase(self._hass, language, "confirmation_no"), f"{REJECT}{action.id}")
-        if self._confirmations.needs_pin(action):
-            return [no]
-        yes = await async_phrase(self._hass, language, "confirmation_yes")
-        return [(yes, f"{APPROVE}{action.id}"), no]
+        return [
+            (await async_phrase(self._hass, language, f"confirmation_{key}"), f"{OURS} {key} {action.id}")
+            for key in keys
+        ]
 
     @callback
     def note_said(self, chat: int) -> None:
         """Note that the agent says something in a chat, which may itself be a question."""
-        every: list[_Shown[Any]] = [*self._actions.values(), *self._choices.values()]
-        for shown in every:
+        for shown in self._shown.values():
             if not shown.answered_here:
                 shown.passed_in.add(chat)
 
@@ -192,42 +221,32 @@ class TelegramQuestions(ConfirmationChannel):
 
         What was asked for in this very chat is settled by the conversation itself.
         """
-        action = self._waiting_in(chat)
+        asked = (shown.action for shown in reversed(self._shown.values()) if shown.waits_in(chat))
+        action = next(filter(None, asked), None)
         if action is None or not self._confirmations.needs_pin(action):
             return None
         read = read_answer(text, action.speaker.language)
         if read.answer is Answer.NUMBERS:
             return await async_phrase(self._hass, action.speaker.language, "confirmation_pin_unclear")
-        if read.answer is not Answer.PIN:
-            return None
-        return await self._async_approve(action, user, read.pin)
+        return await self._async_approve(action, user, read.pin) if read.answer is Answer.PIN else None
 
     async def async_take_answer(self, chat: int, user: User, text: str) -> str | None:
-        """Take a message as the yes or no to what Home Agent has asked on its own; None if it is none.
+        """Take a message as the answer to what Home Agent has asked on its own; None if it is none.
 
         After anything else was said in the chat, only the buttons of the question answer it.
         """
-        action = self._waiting_in(chat)
-        if action is None or action.own is None or chat in self._actions[action.id].passed_in:
-            return None
-        read = read_answer(text, action.speaker.language, ordered(self._hass, action.frozen))
-        if read.answer is Answer.NO:
-            return await self._async_reject(action, user)
-        if read.answer is Answer.YES:
-            return await self._async_approve(action, user, None)
-        return None
-
-    def take_choice(self, chat: int, user: User, text: str) -> str | None:
-        """Take a message as one of the answers to the newest question in a chat; None if it is none."""
-        for shown in reversed(self._choices.values()):
-            question = shown.question
-            if not shown.waits_in(chat) or chat in shown.passed_in or user.id not in question.users:
+        for shown in reversed(self._shown.values()):
+            action, key = shown.action, None
+            if not shown.waits_in(chat) or chat in shown.passed_in:
                 continue
-            answer = meant(text, question.titles, self._hass.config.language)
-            if answer is None or len(text.split()) > len(question.titles[answer].split()) + BESIDE:
-                return None
-            question.take(user.id, answer)
-            return question.titles[answer]
+            if action is None:
+                key = meant(text, shown.titles, self._hass.config.language)
+                if key and len(text.split()) > len(shown.titles[key].split()) + BESIDE:
+                    key = None
+            elif action.own is not None:
+                read = read_answer(text, action.speaker.language, ordered(self._hass, action.frozen))
+                key = {Answer.YES: YES, Answer.NO: NO}.get(read.answer)
+            return await shown.answer(user, key) if key else None
         return None
 
     @callback
@@ -239,33 +258,14 @@ class TelegramQuestions(ConfirmationChannel):
 
     async def async_pressed(self, user: User, data: str) -> str | None:
         """Take the press of a button; return what is said to it, None if it is not one of ours."""
-        language = self._hass.config.language
-        if data.startswith(CHOOSE):
-            question_id, _, number = data.removeprefix(CHOOSE).partition(" ")
-            choice = self._choices.get(question_id)
-            answers = dict(enumerate(choice.question.titles)) if choice else {}
-            answer = answers.get(int(number)) if number.isdecimal() else None
-            if choice is None or answer is None or user.id not in choice.question.users:
-                return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
-            choice.question.take(user.id, answer)
-            return choice.question.titles[answer]
-        verb = next((verb for verb in (APPROVE, REJECT) if data.startswith(verb)), None)
-        if verb is None:
+        ours, _, rest = data.partition(" ")
+        key, _, question_id = rest.partition(" ")
+        if ours != OURS:
             return None
-        shown = self._actions.get(data.removeprefix(verb))
-        if shown is None:
-            return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
-        if verb == APPROVE:
-            return await self._async_approve(shown.question, user, None)
-        return await self._async_reject(shown.question, user)
-
-    async def _async_reject(self, action: PendingAction, user: User) -> str:
-        """Drop what was asked about; return what is said."""
-        try:
-            await self._confirmations.async_reject(action.id, user=user)
-        except HomeAgentError as err:
-            return await async_error_sentence(self._hass, self._hass.config.language, err)
-        return await async_phrase(self._hass, action.speaker.language, "confirmation_rejected")
+        if (shown := self._shown.get(question_id)) is None:
+            return await async_phrase(self._hass, self._hass.config.language, Refusal.UNKNOWN.value)
+        numbered = {str(number): title for number, title in enumerate(shown.titles)}
+        return await shown.answer(user, numbered.get(key, key))
 
     async def _async_approve(self, action: PendingAction, user: User, pin: str | None) -> str:
         """Do what was asked about; return what is said."""
@@ -273,40 +273,22 @@ class TelegramQuestions(ConfirmationChannel):
         said, _err = await async_carry_out(self._hass, action, action.speaker.language, approving)
         return said
 
-    @callback
-    def _waiting_in(self, chat: int) -> PendingAction | None:
-        """Return the newest action that a chat was asked about from somewhere else."""
-        waiting = (shown.question for shown in reversed(self._actions.values()) if shown.waits_in(chat))
-        return next(waiting, None)
-
-    async def _async_send_question(self, shown: _Shown[PendingAction]) -> None:
-        """Send a question to each chat whose person may answer it."""
-        action = shown.question
-        text = action.full
-        if self._confirmations.needs_pin(action):
-            pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
-            text = f"{text} {pin}"
-        buttons = await self._async_buttons(action)
-        for chat, user_id in self._users().items():
-            if await self._confirmations.async_asked_of(action, user_id):
-                await self._async_show(shown, chat, text, buttons)
-
     async def async_answer(self, chat: int, answer: str, action: PendingAction | None) -> None:
         """Send an answer, which may be the question about an action."""
         buttons = await self._async_buttons(action) if action else ()
-        shown = self._actions.get(action.id) if action else None
+        shown = self._shown.get(action.id) if action else None
         await self._async_show(shown, chat, answer, buttons, markdown=True)
 
     async def _async_show(
-        self, shown: _Shown[Any] | None, chat: int, text: str, buttons: Buttons, *, markdown: bool = False
+        self, shown: _Shown | None, chat: int, text: str, buttons: Buttons, *, markdown: bool = False
     ) -> None:
         message_id = await self._bot.async_send(chat, text, buttons, markdown=markdown)
         if message_id is not None and shown is not None:
             shown.messages.append((chat, message_id))
 
-    async def _async_close(self, shown: _Shown[Any], text: str, became: str) -> None:
+    async def _async_close(self, shown: _Shown, became: str) -> None:
         for chat, message_id in shown.messages:
-            await self._bot.async_replace(chat, message_id, f"{text}\n\n{became}")
+            await self._bot.async_replace(chat, message_id, f"{shown.text}\n\n{became}")
 
 
 MAX_SHOWN: Final = 20
@@ -661,8 +643,6 @@ class TelegramBridge:
             await self._bot.async_delete(chat.id, event.data["id"])
             await self._bot.async_send(chat.id, told)
         elif told := await self._questions.async_take_answer(chat.id, user, text):
-            await self._bot.async_send(chat.id, told)
-        elif told := self._questions.take_choice(chat.id, user, text):
             await self._bot.async_send(chat.id, told, markdown=False)
         else:
             owner = Addressee(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
@@ -685,7 +665,13 @@ class TelegramBridge:
             except PhotoUnusable as err:
                 await self._async_tell(chat.id, err.key)
             captions += filter(None, [photo.data.get("text")])
-            photo = self._next_of_album(chat.id, photo)
+            # What was sent with the one before waits already.
+            wanted = (photo.data.get("date"), photo.data.get("id", 0) + 1)
+            photo, waiting = None, self._waiting[chat.id]
+            other = waiting[0][1] if waiting else event
+            is_next = (other.data.get("date"), other.data.get("id")) == wanted
+            if is_next and other.kind == event.kind and is_picture(other.data):
+                photo = waiting.popleft()[1]
         if not pictures:
             return
         passed = sent_pictures.set(pictures)
@@ -695,20 +681,6 @@ class TelegramBridge:
             await self._async_converse(chat, user, text)
         finally:
             sent_pictures.reset(passed)
-
-    def _next_of_album(self, chat_id: int, photo: TelegramMessage) -> TelegramMessage | None:
-        """Return the next photo of an album, which waits already: it was sent with the one before."""
-        waiting = self._waiting[chat_id]
-        if not waiting:
-            return None
-        other = waiting[0][1]
-        together = (other.data.get("date"), other.data.get("id")) == (
-            photo.data.get("date"),
-            photo.data.get("id", 0) + 1,
-        )
-        if not together or other.kind != photo.kind or not is_picture(other.data):
-            return None
-        return waiting.popleft()[1]
 
     async def _async_converse(self, chat: Chat, user: User, text: str) -> None:
         async with self._bot.typing(chat.id):

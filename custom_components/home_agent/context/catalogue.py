@@ -14,6 +14,8 @@ from .window import Catalogue, estimate_tokens
 
 LEGEND: Final = 'Exposed entities by area: entity_id (class)[abilities] "names"'
 NAMES_LEGEND: Final = 'Exposed entities by area: entity_id, or domain "names" of those that have no id here'
+LEGENDS: Final = (LEGEND, LEGEND, NAMES_LEGEND, NAMES_LEGEND)
+"""Headings of lists of all entities, each shorter than the one before."""
 SUMMARY_LEGEND: Final = "Exposed entities, how many by area and domain"
 HEADING: Final = "# "
 NO_FLOOR: Final = f"{HEADING}(no floor)"
@@ -39,7 +41,6 @@ _PLAIN = lazy_regex(r"[^\W_][\w .'/&()+-]*")
 """Names that need no quotes."""
 
 type Group = tuple[Floor | None, Sequence[tuple[Area | None, Sequence[EntityRecord]]]]
-type Writer = Callable[[EntityRecord, Area | None], str]
 
 
 def build_catalogue(house: HouseSnapshot, *, token_budget: int, include_labels: bool = False) -> Catalogue:
@@ -61,30 +62,48 @@ def build_summary(house: HouseSnapshot, *, token_budget: int = SUMMARY_TOKENS) -
 
 
 def _build(house: HouseSnapshot, token_budget: int, include_labels: bool) -> Catalogue:
-    for write, legend in (
-        (_full, LEGEND),
-        (_named, LEGEND),
-        (_terse, NAMES_LEGEND),
-        (_name_only, NAMES_LEGEND),
-    ):
-        text = _listing(house, write, legend, include_labels=include_labels)
+    for left_out, legend in enumerate(LEGENDS):
+
+        def items(area: Area | None, records: Sequence[EntityRecord], left_out: int = left_out) -> str:
+            items: list[str] = []
+            for record in records:
+                labels = record.labels[:MAX_LABELS] if include_labels else ()
+                text = _written(record, area, left_out) + "".join(f" #{_plain(label)}" for label in labels)
+                domain = f"{record.domain} "
+                repeated = text.startswith(domain) and items and items[-1].startswith((domain, '"'))
+                items.append(text.removeprefix(domain) if repeated else text)
+            return f": {' '.join(items) or EMPTY}"
+
+        text = "\n".join((legend, *_places(house, items), *_label_line(house)))
         if (tokens := estimate_tokens(text)) <= token_budget:
             return Catalogue(text, complete=True, tokens=tokens)
     return build_summary(house, token_budget=token_budget)
 
 
-def _listing(house: HouseSnapshot, write: Writer, legend: str, *, include_labels: bool) -> str:
-    def items(area: Area | None, records: Sequence[EntityRecord]) -> str:
-        items: list[str] = []
-        for record in records:
-            labels = record.labels[:MAX_LABELS] if include_labels else ()
-            text = write(record, area) + "".join(f" #{_plain(label)}" for label in labels)
-            domain = f"{record.domain} "
-            repeated = text.startswith(domain) and items and items[-1].startswith((domain, '"'))
-            items.append(text.removeprefix(domain) if repeated else text)
-        return f": {' '.join(items) or EMPTY}"
+def _written(record: EntityRecord, area: Area | None, left_out: int) -> str:
+    """Return an entity with its id, purpose, names and abilities.
 
-    return "\n".join((legend, *_places(house, items), *_label_line(house)))
+    Left out are the aliases and the purpose (1), then the id where it does not tell the name (2), then
+    every id (3).
+    """
+    tells = left_out < len(LEGENDS) - 1 and tells_name(record, area)
+    # Without the area that it begins with.
+    name = record.name
+    if area is not None and name.casefold().startswith(f"{area.name.casefold()} "):
+        name = name[len(area.name) + 1 :]
+    abilities = MARKS.get(record.domain, {})
+    marks = ",".join(text for ability, text in abilities.items() if ability in record.abilities)
+    marks = f"[{marks}]" if marks else ""
+    if left_out > 1 and not tells:
+        return f"{record.domain} {quoted(name, NAME_CHARS)}{marks}"
+    about, names = "", [] if tells else [name]
+    if not left_out:
+        names += record.aliases[:MAX_ALIASES]
+        if record.domain in CLASS_DOMAINS and record.device_class:  # where no name describes the purpose
+            said = {*words(f"{record.name} {record.object_id.replace('_', ' ')}")}
+            is_said = not said.isdisjoint(words(record.device_class.replace("_", " ")))
+            about = "" if is_said else f"({record.device_class})"
+    return " ".join((f"{record.entity_id}{about}{marks}", *(quoted(one, NAME_CHARS) for one in names)))
 
 
 def _places(
@@ -127,33 +146,6 @@ def _groups(house: HouseSnapshot) -> Iterator[Group]:
             yield floor, places
 
 
-def _full(record: EntityRecord, area: Area | None) -> str:
-    aliases = (quoted(alias, NAME_CHARS) for alias in record.aliases[:MAX_ALIASES])
-    return " ".join((_identified(record, area, _class(record)), *aliases))
-
-
-def _named(record: EntityRecord, area: Area | None) -> str:
-    """Return id and abilities, and the name where the id does not tell it."""
-    return _identified(record, area, "")
-
-
-def _identified(record: EntityRecord, area: Area | None, about: str) -> str:
-    """Return id, purpose and abilities, and the name if it does not follow from the id."""
-    name = "" if tells_name(record, area) else " " + quoted(_short_name(record, area), NAME_CHARS)
-    return f"{record.entity_id}{about}{_marks(record)}{name}"
-
-
-def _terse(record: EntityRecord, area: Area | None) -> str:
-    """Return the id where it tells the name, else domain and name."""
-    if tells_name(record, area):
-        return record.entity_id + _marks(record)
-    return _name_only(record, area)
-
-
-def _name_only(record: EntityRecord, area: Area | None) -> str:
-    return f"{record.domain} {quoted(_short_name(record, area), NAME_CHARS)}{_marks(record)}"
-
-
 def tells_name(record: EntityRecord, area: Area | None) -> bool:
     """Return whether the entity id, its area and domain contain the words of the name."""
     if not all(char < "\u0250" or not char.isalpha() for char in record.name):
@@ -166,28 +158,6 @@ def tells_name(record: EntityRecord, area: Area | None) -> bool:
 
 def _slug_words(text: str) -> list[str]:
     return slugify(text, separator=" ").split()
-
-
-def _short_name(record: EntityRecord, area: Area | None) -> str:
-    """Return the name without the area that it begins with, and the class where only that tells it."""
-    name = record.name
-    if area is not None and name.casefold().startswith(f"{area.name.casefold()} "):
-        name = name[len(area.name) + 1 :]
-    return name
-
-
-def _class(record: EntityRecord) -> str:
-    """Return the device class of a sensor whose names do not describe its purpose."""
-    if record.domain not in CLASS_DOMAINS or not record.device_class:
-        return ""
-    said = words(f"{record.name} {record.object_id.replace('_', ' ')}")
-    return "" if {*words(record.device_class.replace("_", " "))} & {*said} else f"({record.device_class})"
-
-
-def _marks(record: EntityRecord) -> str:
-    marks = MARKS.get(record.domain, {})
-    found = [text for ability, text in marks.items() if ability in record.abilities]
-    return f"[{','.join(found)}]" if found else ""
 
 
 def _place(place: Area | Floor) -> str:

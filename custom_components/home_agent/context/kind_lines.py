@@ -98,8 +98,12 @@ def describe_state(state: State | None, record: EntityRecord | None = None, *, a
     if state.state in GONE:
         return "never used" if facts.is_moment and state.state == "unknown" else state.state
     parts = [_main(facts, state, record), *(facts.details(state) if facts.details else ())]
-    if aged and (age := _age_of(facts, state)):
-        parts.append(age)
+    if aged and facts.says_age:
+        lasted = (dt_util.utcnow() - state.last_changed).total_seconds()
+        parts.append(f"for {format_largest(lasted)}" if lasted >= LASTING_SECONDS else "")
+    elif aged and state.domain == "sensor" and state.attributes.get("state_class"):
+        old = (dt_util.utcnow() - state.last_reported).total_seconds()
+        parts.append(f"{format_largest(old)} old" if old >= STALE_SECONDS else "")
     return ", ".join(part for part in parts if part)
 
 
@@ -114,18 +118,6 @@ def _main(facts: DomainFacts, state: State, record: EntityRecord | None) -> str:
     unit = str(state.attributes.get("unit_of_measurement") or "")
     number = number_of(state.state)
     return with_unit(number, unit) if number else word_or_quote(PLACES.get(state.state, state.state))
-
-
-def _age_of(facts: DomainFacts, state: State) -> str:
-    """Return how long a state has lasted, or how old a reading is, where that matters."""
-    now = dt_util.utcnow()
-    if facts.says_age:
-        lasted = (now - state.last_changed).total_seconds()
-        return f"for {format_largest(lasted)}" if lasted >= LASTING_SECONDS else ""
-    if state.domain == "sensor" and state.attributes.get("state_class"):
-        old = (now - state.last_reported).total_seconds()
-        return f"{format_largest(old)} old" if old >= STALE_SECONDS else ""
-    return ""
 
 
 VALUE_CHARS: Final = 100
@@ -150,7 +142,11 @@ class StateWriter:
 
     def __init__(self, name: str, attributes: Sequence[str]) -> None:
         self._format = name if name in FORMATS else "compact"
-        self._attributes = [read_chosen(attribute) for attribute in attributes]
+        self._attributes: list[tuple[str, str]] = []
+        """The pattern of the entities and that of the attribute: `climate.*: temperature`, or for all."""
+        for attribute in attributes:
+            entity, colon, name = attribute.rpartition(":")
+            self._attributes.append((entity.strip() if colon else "*", name.strip()))
         self.brief = self._format == "compact" and not attributes
         """Whether a line is as short as it can be."""
 
@@ -216,12 +212,6 @@ class StateWriter:
             elif value is not None and len(json_dumps(value)) <= 2 * VALUE_CHARS:
                 found[name] = value
         return found
-
-
-def read_chosen(attribute: str) -> tuple[str, str]:
-    """Return the pattern of the entities and that of the attribute: `climate.*: temperature`, or for all."""
-    entity, colon, name = attribute.rpartition(":")
-    return (entity.strip() if colon else "*", name.strip())
 
 
 def introduction(record: EntityRecord, house: HouseSnapshot) -> str:
@@ -308,10 +298,6 @@ class LineDraft:
     def _members(self) -> Sequence[Member]:
         return self.others or [member for _words, members in self.parts for member in members]
 
-    @cached_property
-    def _same(self) -> Counter[str]:
-        return Counter(record.name for record, _state in self._members)
-
     def line(self, max_names: int = MAX_NAMES, *, details: bool = True) -> KindLine:
         """Return the line with at most `max_names` names, and without details unless they are wanted.
 
@@ -321,8 +307,21 @@ class LineDraft:
         shown = self.shown or (self.detail if details and self.options.details else None)
         left_out = 0
         ids: list[str] = []
+        same = Counter(record.name for record, _state in self._members)
+
+        def named(member: Member) -> str:
+            record = member[0]
+            parts = [clean(record.name, NAME_CHARS)]
+            area = self.house.areas.get(record.area_id or "")
+            needed = self.options.rooms or same[record.name] > 1
+            if area is not None and needed and area.name.casefold() not in record.name.casefold():
+                parts.append(f"in {clean(area.name, NAME_CHARS)}")
+            if shown is not None and (told := shown(member)):
+                parts.append(told)
+            return " ".join(parts)
+
         for lead, members in self.parts:
-            listed = [self._name(member, shown) for member in members[:room]]
+            listed = [named(member) for member in members[:room]]
             room -= len(listed)
             left_out += len(members) - len(listed)
             ids += [record.entity_id for record, _state in members[: len(listed)]]
@@ -330,17 +329,6 @@ class LineDraft:
         text += f", {MORE.format(left_out)}" if left_out else f" {COMPLETE}"
         everything = dict.fromkeys((*ids, *(record.entity_id for record, _state in self._members)))
         return KindLine(text, tuple(everything), len(ids))
-
-    def _name(self, member: Member, shown: Callable[[Member], str] | None) -> str:
-        record = member[0]
-        parts = [clean(record.name, NAME_CHARS)]
-        area = self.house.areas.get(record.area_id or "")
-        needed = self.options.rooms or self._same[record.name] > 1
-        if area is not None and needed and area.name.casefold() not in record.name.casefold():
-            parts.append(f"in {clean(area.name, NAME_CHARS)}")
-        if shown is not None and (told := shown(member)):
-            parts.append(told)
-        return " ".join(parts)
 
 
 def kind_of(record: EntityRecord) -> str:

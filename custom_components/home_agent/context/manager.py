@@ -123,9 +123,13 @@ class ContextManager:
         budget = self.window.budget(model)
         known = self._stable.get(model)
         if known is None or known[0] is not whole or known[1].budget != budget:
-            house = whole
-            if self._patterns:
-                house = whole.derived(("chosen", self._patterns), lambda all_: chosen(all_, self._patterns))
+            house, patterns = whole, self._patterns
+            if patterns:
+                house = only(
+                    house,
+                    ("chosen", patterns),
+                    lambda record: any(fnmatchcase(record.entity_id, pattern) for pattern in patterns),
+                )
             if not self._usable.everything:
                 house = only(house, ("usable", self._usable), self._usable.lists)
             # All entities if they fit, rooms only where entities are looked up anyway.
@@ -170,25 +174,26 @@ class ContextManager:
             before=before,
             known=ids,
         )
-        slots = await asyncio.gather(*(self._async_slot(provider, request) for provider in self._providers))
+
+        async def async_slot(provider: ContextProvider) -> Slot:
+            """Return a provider's slot; an empty one if it fails or is late: it never costs the turn."""
+            try:
+                async with asyncio.timeout(PROVIDER_SECONDS):
+                    return replace(await provider.async_provide(request), name=provider.name)
+            except TimeoutError:
+                reason = f"no answer within {PROVIDER_SECONDS:g} seconds"
+            except Exception as err:  # noqa: BLE001 - whatever a provider raises
+                LOGGER.debug("The %s context failed", provider.name, exc_info=True)
+                reason = f"{type(err).__name__}: {err}"
+            LOGGER.warning("The %s context is left out: %s", provider.name, reason)
+            return Slot(heading="", lines=())
+
+        slots = await asyncio.gather(*map(async_slot, self._providers))
         return replace(stable, slots=(self._moment(request), known, *slots))
 
     def known(self, speaker: Speaker, budget: Budget) -> Slot:
         """Return all that a speaker may know of people, as far as it stands in every request."""
         return everything_known(self._setup, speaker, budget)[0]
-
-    async def _async_slot(self, provider: ContextProvider, request: ContextRequest) -> Slot:
-        """Return a provider's slot; an empty one if it fails or is late: it never costs the turn."""
-        try:
-            async with asyncio.timeout(PROVIDER_SECONDS):
-                return replace(await provider.async_provide(request), name=provider.name)
-        except TimeoutError:
-            reason = f"no answer within {PROVIDER_SECONDS:g} seconds"
-        except Exception as err:  # noqa: BLE001 - whatever a provider raises
-            LOGGER.debug("The %s context failed", provider.name, exc_info=True)
-            reason = f"{type(err).__name__}: {err}"
-        LOGGER.warning("The %s context is left out: %s", provider.name, reason)
-        return Slot(heading="", lines=())
 
     def _moment(self, request: ContextRequest) -> Slot:
         """Return the context that does not depend on the sentence: clock, person, place."""
@@ -209,15 +214,6 @@ class ContextManager:
             floor = house.floors.get(area.floor_id) if area.floor_id else None
             parts.append(f"in {area.name}" + (f", {floor.name}" if floor else ""))
         return f"Speaker: {', '.join(parts)}"
-
-
-def chosen(house: HouseSnapshot, patterns: Sequence[str]) -> HouseSnapshot:
-    """Return the home with only the entities that a pattern names."""
-    return only(
-        house,
-        ("chosen", tuple(patterns)),
-        lambda record: any(fnmatchcase(record.entity_id, pattern) for pattern in patterns),
-    )
 
 
 def only(house: HouseSnapshot, key: Hashable, keeps: Callable[[EntityRecord], bool]) -> HouseSnapshot:

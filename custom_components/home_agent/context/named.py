@@ -12,14 +12,13 @@ from ..domains.base import ANY_CLASS
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..knowledge.names import (
     Phrases,
-    common_prefix,
-    distance,
     longest,
     owned_rooms,
     place_id,
     self_words,
     sole_owners,
     squash,
+    word_similarity,
 )
 from ..knowledge.spoken_words import excepting_words, kinds_of_room, known_language
 from ..languages import DEFAULT, find, languages_with, table, words as table_words, words_to_99
@@ -87,17 +86,16 @@ def wished(query: str, languages: Iterable[str]) -> list[str]:
 
 def place_synonyms(name: str, languages: Iterable[str]) -> list[str]:
     """Return other names for the kind of room or floor that a name says it is."""
-    return _synonyms([vocabulary(language).places for language in languages], name, most=1)
-
-
-def place_kinds(name: str, languages: Iterable[str]) -> list[str]:
-    """Return the kinds of room or floor that a name says it is."""
-    return _kinds_of([vocabulary(language).places for language in languages], name)
+    places = [vocabulary(language).places for language in languages]
+    kinds = _kinds_of(places, name)[:1]
+    return [other for synonyms in places for kind in kinds for other in synonyms.names.get(kind, ())]
 
 
 def thing_synonyms(name: str, languages: Iterable[str]) -> list[str]:
     """Return other names for the things that a name mentions."""
-    return _synonyms([vocabulary(language).things for language in languages], name)
+    things = [vocabulary(language).things for language in languages]
+    kinds = _kinds_of(things, name)
+    return [other for synonyms in things for kind in kinds for other in synonyms.names.get(kind, ())]
 
 
 def _kinds_of(listed: Sequence[Synonyms], name: str) -> list[str]:
@@ -107,11 +105,6 @@ def _kinds_of(listed: Sequence[Synonyms], name: str) -> list[str]:
         for kind, length in synonyms.find(name).items():
             lengths[kind] = max(length, lengths.get(kind, 0))
     return sorted(lengths, key=lambda kind: (-lengths[kind], kind))
-
-
-def _synonyms(listed: Sequence[Synonyms], name: str, most: int | None = None) -> list[str]:
-    kinds = _kinds_of(listed, name)[:most]
-    return [other for synonyms in listed for kind in kinds for other in synonyms.names.get(kind, ())]
 
 
 STATES: Final = ("on", "off", "open", "closed", "locked", "secure", "playing", "offline", "low")
@@ -485,7 +478,7 @@ def nearest_floors(found: Mapping[str, Area | Floor]) -> dict[str, Area | Floor]
 
 def places_inside(house: HouseSnapshot, topic: Topic, languages: Iterable[str]) -> dict[str, Area | Floor]:
     """Return the places in a sentence of a language without spaces between words, by their ids."""
-    text, listed = topic.text, tuple(languages)
+    text, vocabularies = topic.text, [vocabulary(language).places for language in languages]
     called = table(topic.language, "topics.places") or {}
     everywhere: list[Area | Floor] = [*house.areas.values(), *house.floors.values()]
     found = {
@@ -493,7 +486,7 @@ def places_inside(house: HouseSnapshot, topic: Topic, languages: Iterable[str]) 
     }
     if not found:
         for place in everywhere:
-            kinds = place_kinds(place.name, listed)
+            kinds = _kinds_of(vocabularies, place.name)
             if any(name in text for kind in kinds for name in called.get(kind, ())):
                 found[place_id(place)] = place
     return nearest_floors(found)
@@ -503,11 +496,11 @@ MIN_STEM: Final = 4
 MAX_ENDING: Final = 2
 LONG_STEM: Final = 6
 """Letters of a word from which on its ending may be longer by one: sovrum, sovrummet."""
-MIN_MISSPELT: Final = 5
-"""Letters of a word that may be misspelt; long ones by two letters."""
+ALIKE: Final = 0.8
+"""How like a word of a name a word of a sentence must be."""
 LONG_WORD: Final = 8
-COMMON_STEM: Final = 0.7
-"""Share of the longer word that two forms of it have in common at their start."""
+NEARLY_ALIKE: Final = 0.75
+"""The same from so many letters on, which may have two slips."""
 MIN_COVERED: Final = 0.5
 """Share of what sets a name apart that a sentence must contain."""
 MORE_WORDS: Final = 0.3
@@ -655,22 +648,6 @@ def _forms(
         yield NameForm(own, kind, place, says, name in synonyms)
 
 
-def _is_like(said: str, known: str) -> bool:
-    if said[0] != known[0] or not said.isalpha() or not known.isalpha():
-        return False
-    shorter, longer = sorted((said, known), key=len)
-    if len(shorter) < MIN_STEM:
-        return False
-    ending = MAX_ENDING + (len(shorter) >= LONG_STEM)
-    if longer.startswith(shorter) and len(longer) - len(shorter) <= ending:
-        return True
-    common = common_prefix(said, known)
-    if common >= max(MIN_MISSPELT, COMMON_STEM * len(longer)) and len(longer) - common <= MAX_ENDING + 1:
-        return True
-    slips = 2 if len(shorter) >= LONG_WORD else 1
-    return len(shorter) >= MIN_MISSPELT and distance(shorter, longer, slips) <= slips
-
-
 class NamesInSentence:
     """Finds the names of a home in one sentence."""
 
@@ -730,7 +707,14 @@ class NamesInSentence:
             return frozenset()
         if len(folded) >= MIN_STEM and folded.endswith("s") and folded[:-1] in self._names.vocabulary:
             return frozenset({folded[:-1]})
-        return frozenset(word for word in self._names.vocabulary if _is_like(folded, word))
+
+        def is_form(known: str) -> bool:
+            shorter = min(len(known), len(folded))
+            if known[0] != folded[0] or abs(len(known) - len(folded)) > MAX_ENDING + (shorter >= LONG_STEM):
+                return False
+            return word_similarity(folded, known) >= (ALIKE if shorter < LONG_WORD else NEARLY_ALIKE)
+
+        return frozenset(filter(is_form, self._names.vocabulary))
 
     def _take_apart(self, index: int, word: Word, reader: TopicReader) -> None:
         """Read a compound such as "Küchenfenster": a word of a name or a place, and a kind."""
@@ -774,42 +758,38 @@ class NamesInSentence:
         """Return the entities that are named, best first."""
         if self._places_only:
             return []
-        if self._topic.text:
-            return self._entities_inside()
+        if self._topic.text:  # without spaces: the longest names that it contains as a whole
+            inside = [
+                NamedEntity(record, float(max(map(len, names))), frozenset({0}))
+                for record in self._house.entities.values()
+                if (
+                    names := [name for name in map(squash, record.names) if name and name in self._topic.text]
+                )
+            ]
+            longest_name = max((one.score for one in inside), default=0.0)
+            return [one for one in inside if one.score == longest_name]
         entities = self._house.entities
         said = sorted({key for word in self._where for key in self._names.by_word.get(word, ())})
         found = [one for key in said if (one := self._named(entities[key])) is not None]
         if self.places:
             here = [one for one in found if self._is_there(one.record)]
             found = here or [one for one in found if one.score >= 1.0 and not one.at <= self.place_words]
-        kept = [one for one in found if not any(self._outdoes(other, one) for other in found)]
-        return sorted(kept, key=lambda one: (-one.score, one.record.entity_id))
-
-    def _outdoes(self, other: NamedEntity, one: NamedEntity) -> bool:
-        """Return whether the same words name another entity much better.
-
-        "The front door" is the lock of that name, and its contact too: a door is what it tells about.
-        """
-        if not other.at & one.at or one.score >= NEARLY_BEST * other.score:
-            return False
-        return not any(
-            fits(one.record, key, self._keys) and not fits(other.record, key, self._keys)
-            for key in self._said_kinds
-        )
-
-    def _entities_inside(self) -> list[NamedEntity]:
-        """Return the entities whose whole name a sentence without spaces contains, the longest names."""
-        found = {
-            record.entity_id: (max(map(len, names)), record)
-            for record in self._house.entities.values()
-            if (names := [name for name in map(squash, record.names) if name and name in self._topic.text])
-        }
-        longest_name = max((length for length, _record in found.values()), default=0)
-        return [
-            NamedEntity(record, float(length), frozenset({0}))
-            for length, record in found.values()
-            if length == longest_name
+        # What the same words name much worse goes. "The front door" is the lock of that name, and its contact
+        # too: a door is what it tells about.
+        kept = [
+            one
+            for one in found
+            if not any(
+                other.at & one.at
+                and one.score < NEARLY_BEST * other.score
+                and not any(
+                    fits(one.record, key, self._keys) and not fits(other.record, key, self._keys)
+                    for key in self._said_kinds
+                )
+                for other in found
+            )
         ]
+        return sorted(kept, key=lambda one: (-one.score, one.record.entity_id))
 
     def _is_there(self, record: EntityRecord) -> bool:
         return record.area_id in self.places or record.floor_id in self.places
@@ -818,18 +798,15 @@ class NamesInSentence:
         """Return how well a sentence names an entity; None if it does not."""
         best: NamedEntity | None = None
         for form in self._names.forms[record.entity_id]:
-            if form.says_kind and record.domain in READINGS and not self._says_kind(record, form):
-                continue
+            # A door's name is not that of its battery: a sentence says what a reading measures.
+            if form.says_kind and record.domain in READINGS:
+                is_measured = any(fits(record, key, self._keys) for key in self._said_kinds)
+                if not is_measured and any(word not in self._where for word in (*form.own, *form.kind)):
+                    continue
             scored = self._score(form)
             if scored is not None and (best is None or scored[0] > best.score):
                 best = NamedEntity(record, *scored)
         return best
-
-    def _says_kind(self, record: EntityRecord, form: NameForm) -> bool:
-        """Return whether a sentence says what a reading measures; a door's name is not its battery's."""
-        return any(fits(record, key, self._keys) for key in self._said_kinds) or all(
-            word in self._where for word in (*form.own, *form.kind)
-        )
 
     def _score(self, form: NameForm) -> tuple[float, frozenset[int]] | None:
         """Return how much of a name a sentence contains, and where."""

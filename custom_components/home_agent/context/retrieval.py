@@ -219,24 +219,23 @@ class IndexCache:
         built = self._built.get(languages)
         if built is not None and built.house is house:
             return built
+
+        async def build() -> HouseIndex:
+            class_words = await async_class_words(hass, house, languages)
+            index = await hass.async_add_executor_job(HouseIndex, house, class_words, languages)
+            self._built.pop(languages, None)
+            while len(self._built) >= MAX_INDEXES:
+                del self._built[next(iter(self._built))]
+            self._built[languages] = index
+            return index
+
         task = self._building.get(languages)
         if task is None or task.done():
             task = self._building[languages] = hass.async_create_background_task(
-                self._async_build(hass, house, languages), "home_agent word index", eager_start=True
+                build(), "home_agent word index", eager_start=True
             )
         await asyncio.wait([task], timeout=None if built is None else INDEX_WAIT_SECONDS)
         return task.result() if built is None or task.done() else built
-
-    async def _async_build(
-        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
-    ) -> HouseIndex:
-        class_words = await async_class_words(hass, house, languages)
-        index = await hass.async_add_executor_job(HouseIndex, house, class_words, languages)
-        self._built.pop(languages, None)
-        while len(self._built) >= MAX_INDEXES:
-            del self._built[next(iter(self._built))]
-        self._built[languages] = index
-        return index
 
 
 MANY: Final = 60

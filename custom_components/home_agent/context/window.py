@@ -801,23 +801,17 @@ def _shorter_texts(request: _Request, *, share: float = 0.0, of_tools: bool = Fa
 
 def _fewer_calls(request: _Request) -> None:
     """Leave out the first calls of the turn with their results; the last call stays."""
-    while request.excess > 0 and (rest := _without_first_call(request.current)) is not None:
-        request.excess -= messages_tokens(request.current) - messages_tokens(rest)
-        request.current = rest
-
-
-def _without_first_call(messages: Sequence[Message]) -> list[Message] | None:
-    """Return messages without their first call and its result; None if there is no other call."""
-    rounds = [index for index, message in enumerate(messages) if message.get("tool_calls")]
-    if not rounds:
-        return None
-    called = messages[rounds[0]]
-    first, *others = called["tool_calls"]
-    if not others and len(rounds) == 1:
-        return None
-    kept: list[Message] = [{**called, "tool_calls": others}] if others else []
-    after = [message for message in messages[rounds[0] + 1 :] if message.get("tool_call_id") != first["id"]]
-    return [*messages[: rounds[0]], *kept, *after]
+    while request.excess > 0:
+        messages = request.current
+        rounds = [index for index, message in enumerate(messages) if message.get("tool_calls")]
+        if sum(len(messages[index]["tool_calls"]) for index in rounds) <= 1:
+            return
+        called = messages[rounds[0]]
+        first, *others = called["tool_calls"]
+        kept: list[Message] = [{**called, "tool_calls": others}] if others else []
+        after = [one for one in messages[rounds[0] + 1 :] if one.get("tool_call_id") != first["id"]]
+        request.current = [*messages[: rounds[0]], *kept, *after]
+        request.excess -= messages_tokens(messages) - messages_tokens(request.current)
 
 
 STABLE_STEPS: Final[Sequence[tuple[str, Step]]] = (

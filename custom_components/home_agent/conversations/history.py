@@ -9,7 +9,7 @@ from functools import cached_property
 import json
 import os
 from pathlib import Path
-from typing import Any, Final, Self, TypedDict, cast, override
+from typing import Any, Final, Self, cast
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -19,7 +19,7 @@ from ..const import DOMAIN, LOGGER, EventData
 from ..context.window import messages_tokens
 from ..inference.models import Message, MessageCall
 from ..safety.sanitizer.private_names import find_numbers, find_patterns, masked
-from ..store import UNREADABLE, Content, KeptStore, StoredFile, read_moment, read_text_or_none
+from ..store import UNREADABLE, Content, EntryStore, read_moment, read_text_or_none
 from ..texts import fold_letters
 
 MAX_MESSAGES = 500
@@ -41,14 +41,6 @@ AT_HOME_ONLY = "at_home"
 
 _KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_HOME_ONLY})
 _ROLES = frozenset({"user", "assistant", "tool"})
-
-
-class PersonTurn(TypedDict):
-    """A turn in which a person spoke, with the id of its conversation."""
-
-    conversation: str
-    at: str
-    messages: list[Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,25 +214,20 @@ class Conversation:
         """
         if not isinstance(messages, list):
             raise TypeError("not a list of messages")
-        conversation = cls()
-        part: list[Any] = []
+        parts: list[list[Any]] = []
         for message in messages:
-            if message["role"] == "user" and part:
-                conversation = _with_part(conversation, part, now)
-                part = []
-            part.append(message)
-        return _with_part(conversation, part, now)
-
-
-def _with_part(conversation: Conversation, part: Sequence[Any], now: datetime) -> Conversation:
-    """Return a conversation with a turn made of messages that may carry a time of their own."""
-    at = now
-    if part and part[-1].get("timestamp"):
-        stamp = part[-1]["timestamp"]
-        is_seconds = isinstance(stamp, int | float)
-        at = dt_util.utc_from_timestamp(stamp) if is_seconds else read_moment(stamp)
-    turn = make_turn(part, at=at, persist=True)
-    return conversation if turn is None else conversation.with_turn(turn)
+            if message["role"] == "user" or not parts:
+                parts.append([])
+            parts[-1].append(message)
+        conversation = cls()
+        for part in parts:
+            at, stamp = now, part[-1].get("timestamp")  # some carry a time of their own
+            if stamp:
+                is_seconds = isinstance(stamp, int | float)
+                at = dt_util.utc_from_timestamp(stamp) if is_seconds else read_moment(stamp)
+            if (turn := make_turn(part, at=at, persist=True)) is not None:
+                conversation = conversation.with_turn(turn)
+        return conversation
 
 
 def parse_conversation(content: Any) -> Conversation:
@@ -389,8 +376,17 @@ class ConversationLog:
         """Write what waits."""
         async with self._lock:
             lines, self._waiting = self._waiting, []
+
+            def append(folder: Path, lines: Sequence[Line]) -> None:
+                folder.mkdir(parents=True, exist_ok=True)
+                for line in lines:
+                    path = folder / f"{line['at'][:10]}.jsonl"
+                    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+                    with os.fdopen(file, "a", encoding="utf-8") as out:
+                        out.write(f"{json.dumps(line, ensure_ascii=False)}\n")
+
             if lines:
-                await self._async_do(_append, lines)
+                await self._async_do(append, lines)
 
     async def async_forget(
         self, texts: Iterable[str] = (), *, person: str | None = None, conversation: str | None = None
@@ -452,14 +448,6 @@ def masked_line(text: str) -> str:
     return masked(text, [*find_patterns(text, (), lambda _id: False), *find_numbers(text)])
 
 
-def _append(folder: Path, lines: Sequence[Line]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for line in lines:
-        file = os.open(folder / f"{line['at'][:10]}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(file, "a", encoding="utf-8") as out:
-            out.write(f"{json.dumps(line, ensure_ascii=False)}\n")
-
-
 def _without(folder: Path, is_unwanted: Callable[[Line], bool]) -> None:
     """Write files again without lines; a line that cannot be read goes too."""
     for path in folder.glob("*.jsonl"):
@@ -506,10 +494,39 @@ MAX_ENTRY_TOKENS = 1_000_000
 LEAST_CHARS = 8
 """Shorter texts are not looked for: they are in half of all turns."""
 
-type Conversations = dict[str, Conversation]
+
+class Conversations(dict[str, Conversation]):
+    """The conversations of one agent, by history id."""
+
+    def stored(self) -> Content:
+        """Return the content to write; runs in a worker thread on immutable copies."""
+        kept = {history_id: conversation.content() for history_id, conversation in dict(self).items()}
+        return {history_id: content for history_id, content in kept.items() if content}
+
+    def restore(self, stored: Mapping[str, Any]) -> Exception | None:
+        """Take what is stored; return what was wrong with what is left out."""
+        problem: Exception | None = None
+        for history_id, content in stored.items():
+            try:
+                self[history_id] = parse_conversation(content)
+            except UNREADABLE as err:
+                problem = err
+        self.bound()
+        return problem
+
+    @callback
+    def bound(self) -> None:
+        """Drop the longest silent beyond the limits."""
+        tokens = sum(conversation.tokens for conversation in self.values())
+        if len(self) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
+            return
+        for history_id in sorted(self, key=lambda key: self[key].turns[-1].at)[:-1]:
+            if len(self) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
+                return
+            tokens -= self.pop(history_id).tokens
 
 
-class ConversationHistoryManager(StoredFile):
+class ConversationHistoryManager(EntryStore[Conversations]):
     """Keeps conversations by entry and history id, in memory and on disk.
 
     There is one manager for the whole integration, so that no two entries write one file.
@@ -518,29 +535,15 @@ class ConversationHistoryManager(StoredFile):
     def __init__(self, hass: HomeAssistant, on_saved: Callable[[EventData], None] | None = None) -> None:
         self._hass = hass
         self._on_saved = on_saved
-        self._entries: dict[str, Conversations] = {}
-        self._store = KeptStore(
+        super().__init__(
             hass,
             STORE_KEY,
-            self._content,
+            lambda _changed: Conversations(),
             version=STORE_VERSION,
             minor_version=STORE_MINOR_VERSION,
             migrate=self._migrate,
             on_written=self._written,
         )
-
-    @override
-    async def async_load(self) -> None:
-        """Read the store; conversations that cannot be read are kept aside and left out."""
-        data = await self._store.async_read()
-        if not data:
-            return
-        entries, problem = await self._hass.async_add_executor_job(_parse, data)
-        if problem is not None:
-            await self._store.async_set_aside(problem, keep_in_place=True)
-        for entry_id, conversations in entries.items():
-            self._entries[entry_id] = conversations | self._entries.get(entry_id, {})
-            self._bound(self._entries[entry_id])
 
     @callback
     def get_window(
@@ -589,17 +592,17 @@ class ConversationHistoryManager(StoredFile):
         )
         if turn is None:
             return
-        conversations = self._entries.setdefault(entry_id, {})
+        conversations = self.of(entry_id)
         conversation = conversations.pop(history_id, None) or Conversation()
         conversations[history_id] = conversation.with_turn(turn)
-        self._bound(conversations)
+        conversations.bound()
         if persist:
             self._store.schedule()
 
     @callback
     def find(self, entry_id: str, history_id: str) -> Conversation:
         """Return a conversation; one without turns if nothing is known of it."""
-        return self._entries.get(entry_id, {}).get(history_id) or Conversation()
+        return self.of(entry_id).get(history_id) or Conversation()
 
     @callback
     def clear(self, entry_id: str | None = None, history_id: str | None = None) -> int:
@@ -608,11 +611,7 @@ class ConversationHistoryManager(StoredFile):
         Without any limit, files that were set aside as unreadable are removed too. `async_flush` waits for
         the disk.
         """
-        removed = self._remove(
-            lambda entry, history, _conversation: entry_id in (None, entry) and history_id in (None, history)
-        )
-        if removed:
-            self._store.schedule()
+        removed = self._remove(entry_id, lambda key, _conversation: history_id in (None, key))
 
         async def clear_disk() -> None:
             await self._store.async_flush()
@@ -623,37 +622,30 @@ class ConversationHistoryManager(StoredFile):
         return removed
 
     @callback
-    def of_person(self, entry_id: str, person_id: str) -> list[PersonTurn]:
+    def of_person(self, entry_id: str, person_id: str) -> list[dict[str, Any]]:
         """Return the turns in which a person spoke, as they are stored."""
         return [
             {"conversation": history_id, "at": turn.at.isoformat(), "messages": list(turn.messages)}
-            for history_id, conversation in self._entries.get(entry_id, {}).items()
+            for history_id, conversation in self.of(entry_id).items()
             for turn in conversation.turns
             if turn.person == person_id
         ]
 
     @callback
-    def forget_person(self, entry_id: str, person_id: str) -> int:
-        """Forget the turns in which a person spoke; return how many. `async_flush` waits for the disk."""
-        return self._forget(entry_id, lambda turn: turn.person == person_id)
-
-    @callback
     def forget_texts(self, entry_id: str, texts: Iterable[str]) -> int:
         """Forget the turns that contain any of these texts; return how many."""
         wanted = [folded for text in texts if len(folded := fold_letters(text).strip(" .!?")) >= LEAST_CHARS]
-        return self._forget(entry_id, lambda turn: turn.holds(wanted)) if wanted else 0
+        return self.forget_turns(entry_id, lambda turn: turn.holds(wanted)) if wanted else 0
 
-    def _forget(self, entry_id: str, is_unwanted: Callable[[StoredTurn], bool]) -> int:
-        conversations = self._entries.get(entry_id, {})
+    @callback
+    def forget_turns(self, entry_id: str, is_unwanted: Callable[[StoredTurn], bool]) -> int:
+        """Forget turns; return how many. `async_flush` waits for the disk."""
+        conversations = self.of(entry_id)
         before = sum(len(conversation.turns) for conversation in conversations.values())
-        for history_id, conversation in list(conversations.items()):
-            kept = conversation.without(is_unwanted)
-            if kept is None:
-                del conversations[history_id]
-            else:
-                conversations[history_id] = kept
-        gone = before - sum(len(conversation.turns) for conversation in conversations.values())
-        if gone:
+        kept = {key: conversation.without(is_unwanted) for key, conversation in conversations.items()}
+        conversations.clear()
+        conversations.update((key, conversation) for key, conversation in kept.items() if conversation)
+        if gone := before - sum(len(conversation.turns) for conversation in conversations.values()):
             self._store.schedule()
         return gone
 
@@ -665,51 +657,18 @@ class ConversationHistoryManager(StoredFile):
         if retention_days <= 0:
             return 0
         oldest = (now or dt_util.utcnow()) - timedelta(days=retention_days)
-        removed = self._remove(
-            lambda entry, _history, conversation: (
-                entry_id in (None, entry) and conversation.turns[-1].at < oldest
-            )
-        )
+        return self._remove(entry_id, lambda _key, conversation: conversation.turns[-1].at < oldest)
+
+    def _remove(self, entry_id: str | None, is_unwanted: Callable[[str, Conversation], bool]) -> int:
+        removed = 0
+        for conversations in [kept for key, kept in self._entries.items() if entry_id in (None, key)]:
+            unwanted = [key for key, conversation in conversations.items() if is_unwanted(key, conversation)]
+            for key in unwanted:
+                del conversations[key]
+            removed += len(unwanted)
         if removed:
             self._store.schedule()
         return removed
-
-    def _remove(self, is_unwanted: Callable[[str, str, Conversation], bool]) -> int:
-        unwanted = [
-            (entry_id, history_id)
-            for entry_id, conversations in self._entries.items()
-            for history_id, conversation in conversations.items()
-            if is_unwanted(entry_id, history_id, conversation)
-        ]
-        for entry_id, history_id in unwanted:
-            del self._entries[entry_id][history_id]
-            if not self._entries[entry_id]:
-                del self._entries[entry_id]
-        return len(unwanted)
-
-    @staticmethod
-    def _bound(conversations: Conversations) -> None:
-        tokens = sum(conversation.tokens for conversation in conversations.values())
-        if len(conversations) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
-            return
-        for history_id in sorted(conversations, key=lambda key: conversations[key].turns[-1].at):
-            if len(conversations) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
-                return
-            if len(conversations) > 1:
-                tokens -= conversations.pop(history_id).tokens
-
-    def _content(self) -> Content:
-        """Return the content to write; runs in a worker thread on immutable copies."""
-        entries: dict[str, Any] = {}
-        for entry_id, conversations in dict(self._entries).items():
-            stored = {
-                history_id: content
-                for history_id, conversation in dict(conversations).items()
-                if (content := conversation.content())
-            }
-            if stored:
-                entries[entry_id] = stored
-        return {"entries": entries}
 
     def _migrate(self, _major: int, _minor: int, data: Any) -> Content:
         """Bring conversations that were kept without an entry to the first entry.
@@ -737,22 +696,3 @@ class ConversationHistoryManager(StoredFile):
                 "timestamp": dt_util.utcnow().isoformat(),
             }
         )
-
-
-def _parse(data: Content) -> tuple[dict[str, Conversations], Exception | None]:
-    """Return the valid part of a store, and the problems of the rest."""
-    problem: Exception | None = None
-    entries: dict[str, Conversations] = {}
-    stored = data.get("entries")
-    if not isinstance(stored, dict):
-        return {}, ValueError("no entries")
-    for entry_id, conversations in stored.items():
-        if not isinstance(conversations, dict):
-            problem = ValueError("not conversations")
-            continue
-        for history_id, content in conversations.items():
-            try:
-                entries.setdefault(entry_id, {})[history_id] = parse_conversation(content)
-            except UNREADABLE as err:
-                problem = err
-    return entries, problem

@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 import logging
-from math import isfinite
 import re
 from time import monotonic
 from typing import Any, Final
@@ -91,13 +90,20 @@ class Router:
             async with aclosing(client.stream(request) if stream else client.whole(request)) as deltas:
                 async for delta in deltas:
                     if not begun:
-                        begun = True
-                        self._note_answer(model)
+                        begun, self.last_used = True, model
+                        if model == PRIMARY:
+                            self.note_back()
+                        if self.heard is not None:
+                            self.heard(model, None)
                     yield delta
         except RequestLimitError, ServerBusy:
             raise  # the server was not asked
         except ModelServerError as err:
-            self._note_failure(model, err)
+            if model == PRIMARY and err.is_down:
+                rest = REST_SECONDS if err.retry_after is None else err.retry_after
+                self._resting_until = max(self._resting_until, self._clock() + min(rest, LONGEST_REST))
+            if self.heard is not None:
+                self.heard(model, err)
             raise
 
     async def complete(self, requests: Mapping[str, ChatRequest]) -> Delta:
@@ -125,20 +131,6 @@ class Router:
     def note_back(self) -> None:
         """Ask the primary model first again: its server answers."""
         self._resting_until = float("-inf")
-
-    def _note_answer(self, name: str) -> None:
-        self.last_used = name
-        if name == PRIMARY:
-            self.note_back()
-        if self.heard is not None:
-            self.heard(name, None)
-
-    def _note_failure(self, name: str, err: ModelServerError) -> None:
-        if name == PRIMARY and err.is_down:
-            rest = REST_SECONDS if err.retry_after is None else err.retry_after
-            self._resting_until = max(self._resting_until, self._clock() + min(rest, LONGEST_REST))
-        if self.heard is not None:
-            self.heard(name, err)
 
 
 type Body = dict[str, Any]
@@ -310,23 +302,16 @@ class ModelClient:
             raise malformed("the server's list of models cannot be read") from err
 
     async def embed(self, texts: list[str], *, keep_alive: str | None = None) -> list[list[float]]:
-        """Return one vector for each text, all of the same length. Many texts wait while people ask."""
-        if not texts:
-            return []
+        """Return the vectors of texts as the server sends them. Many texts wait while people ask."""
         async with AsyncExitStack() as stack:
             if len(texts) >= MANY_TEXTS:
                 await stack.enter_async_context(self.queue.place(Caller("embeddings", Priority.TASK)))
             data = await self.fetch(lambda wire: wire.embeddings(self.endpoint, texts, keep_alive))
         wire = await self.wire()
         try:
-            vectors = wire.read_embeddings(data)
-            sizes = {len(vector) for vector in vectors}
-            sound = all(isfinite(sum(vector)) for vector in vectors)
+            return wire.read_embeddings(data)
         except (AttributeError, KeyError, TypeError) as err:
             raise malformed("the server's answer holds no embeddings") from err
-        if len(vectors) != len(texts) or len(sizes) != 1 or 0 in sizes or not sound:
-            raise malformed(f"{len(vectors)} usable embeddings for {len(texts)} texts")
-        return vectors
 
     async def wire(self) -> Wire:
         """Return the dialect of the server, found out once. Raises ModelServerError."""
@@ -457,12 +442,23 @@ class ModelClient:
         self, response: aiohttp.ClientResponse, answer: AnswerReader, give_up_at: float | None
     ) -> AsyncGenerator[Delta]:
         reader = JSONReader()
-        transport = self.transport
-        progress = _Progress(answer, transport.first_byte_timeout, transport.idle_timeout, give_up_at)
+        transport, now = self.transport, asyncio.get_running_loop().time
+        until, size, grace_until = now() + transport.first_byte_timeout, answer.size, None
         begun = ended = False
         while not ended and not answer.full:
+            # Only words, thoughts and parts of calls count as progress: servers send comments, blank lines
+            # and empty deltas to keep a connection open, and these must not keep a turn waiting.
+            if answer.size > size:
+                size, until = answer.size, now() + transport.idle_timeout
+            if answer.finish_reason is not None:
+                until = grace_until = grace_until or now() + GRACE
+            left = (until if give_up_at is None else min(until, give_up_at)) - now()
+            if left <= 0 and answer.finish_reason is None:
+                raise ModelServerError(ErrorKind.TIMEOUT, "the server's answer does not go on in time")
+            if left <= 0:
+                break
             try:
-                chunk = await transport.chunk(response, progress.left())
+                chunk = await transport.chunk(response, left)
             except ModelServerError:
                 if answer.finish_reason is None:
                     raise
@@ -524,36 +520,6 @@ class ModelClient:
                 raise
             return {}, err.kind not in (ErrorKind.RATE_LIMIT, ErrorKind.UNAVAILABLE)
         return (answer if isinstance(answer, Mapping) else {}), True
-
-
-class _Progress:
-    """The limits of one answer. Only words, thoughts and parts of calls count as progress.
-
-    Servers send comments, blank lines and empty deltas to keep a connection open: these must not keep a
-    turn waiting.
-    """
-
-    def __init__(self, answer: AnswerReader, first: float, idle: float, give_up_at: float | None) -> None:
-        self._answer = answer
-        self._idle = idle
-        self._seen = answer.size
-        self._finished = False
-        self._now = asyncio.get_running_loop().time
-        self._give_up_at = give_up_at
-        self._until = self._now() + first
-
-    def left(self) -> float:
-        """Return how many seconds to wait for the next bytes. Raises ModelServerError if no time is left."""
-        if self._answer.size > self._seen:
-            self._seen = self._answer.size
-            self._until = self._now() + self._idle
-        if self._answer.finish_reason is not None and not self._finished:
-            self._finished = True
-            self._until = self._now() + GRACE
-        until = self._until if self._give_up_at is None else min(self._until, self._give_up_at)
-        if (left := until - self._now()) <= 0:
-            raise ModelServerError(ErrorKind.TIMEOUT, "the server's answer does not go on in time")
-        return left
 
 
 def _call[**P, T](make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

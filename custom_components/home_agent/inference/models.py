@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from enum import IntEnum, StrEnum
 from http import HTTPStatus
 import re
-from typing import Any, Final, NotRequired, Required, TypedDict, override
+from typing import Any, Final, NotRequired, Required, TypedDict
 
 from ..errors import (
     AuthenticationError,
@@ -86,11 +86,8 @@ class ModelServerError(Exception):
         self.limit = limit
         self.counted = counted
         self.retryable = kind in _RETRYABLE if retryable is None else retryable
-
-    @property
-    def is_down(self) -> bool:
-        """Tell whether another model may do better: this one cannot be reached, or not now."""
-        return self.kind in _DOWN
+        self.is_down = kind in _DOWN
+        """Whether another model may do better: this one cannot be reached, or not now."""
 
 
 class RequestLimitError(ModelServerError):
@@ -98,12 +95,7 @@ class RequestLimitError(ModelServerError):
 
     def __init__(self) -> None:
         super().__init__(ErrorKind.UNAVAILABLE, "too many requests for one answer", retryable=False)
-
-    @property
-    @override
-    def is_down(self) -> bool:
-        """Tell that asking another model does not help."""
-        return False
+        self.is_down = False  # another model has no more of them
 
 
 @dataclass(slots=True)

@@ -70,7 +70,18 @@ async def probe(client: ModelClient) -> Probe:
             size, abilities = client.facts.context_length, client.facts.abilities
             tool_calling = "tools" in abilities if abilities is not None else None
     elif endpoint.model:
-        tool_calling = await _calls_tools(client)
+        request = ChatRequest(
+            messages=[_QUESTION], tools=[_TOOL], max_tokens=_TOKENS, temperature=0.0, thinking=False
+        )
+        try:
+            answer = await client.complete(request)
+            if answer.tool_calls or answer.finish_reason != "length":
+                tool_calling = bool(answer.tool_calls)
+        except ModelServerError as err:
+            if err.kind in _FATAL:
+                raise
+            if err.kind is ErrorKind.BAD_REQUEST and "tool" in err.detail.lower():
+                tool_calling = False
         size = await _context_size(client, next((m for m in models if m["id"] == endpoint.model), {}))
     return Probe(
         models=[model["id"] for model in models],
@@ -103,22 +114,6 @@ async def learn_slots(client: ModelClient, models: Sequence[Mapping[str, Any]]) 
             props = None
         slots = _lookup(props, ("total_slots",))
         client.queue.learn(slots or GUESSED_SLOTS, exact=slots is not None)
-
-
-async def _calls_tools(client: ModelClient) -> bool | None:
-    """Return whether the model calls a tool when asked to; None if it could not be found out."""
-    request = ChatRequest(
-        messages=[_QUESTION], tools=[_TOOL], max_tokens=_TOKENS, temperature=0.0, thinking=False
-    )
-    try:
-        answer = await client.complete(request)
-    except ModelServerError as err:
-        if err.kind in _FATAL:
-            raise
-        return False if err.kind is ErrorKind.BAD_REQUEST and "tool" in err.detail.lower() else None
-    if answer.tool_calls:
-        return True
-    return None if answer.finish_reason == "length" else False
 
 
 async def _context_size(client: ModelClient, model: Mapping[str, Any]) -> int | None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager
-from typing import Final, override
+from typing import Final
 from urllib.parse import urlsplit
 
 from .models import Caller, ErrorKind, ModelServerError, Priority
@@ -14,13 +14,8 @@ class ServerBusy(ModelServerError):
 
     def __init__(self, caller: Caller, detail: str) -> None:
         super().__init__(ErrorKind.BUSY, detail, retryable=False)
-        self._is_person = caller.priority is Priority.PERSON
-
-    @property
-    @override
-    def is_down(self) -> bool:
-        """Tell that the fallback may be asked for a person; other work waits until later."""
-        return self._is_person
+        # The fallback may be asked for a person; other work waits until later.
+        self.is_down = caller.priority is Priority.PERSON
 
 
 PERSON_SECONDS: Final = 30.0
@@ -163,17 +158,14 @@ class ServerQueue:
         if not place.admitted.done():
             place.admitted.set_result(None)
 
-    def _has_room(self, caller: Caller) -> bool:
-        count = len(self._running)
-        if caller.priority is Priority.PERSON:
-            return count < self.limit
-        return count < max(1, self.limit - 1) if self.exact or self._wanted else not count
-
     def _fill(self) -> None:
         """Start those whose turn it is, and interrupt work in the background for people."""
         while self._waiting:
-            place = min(self._waiting, key=lambda waiting: waiting.order)
-            if not self._has_room(place.caller):
+            place, count = min(self._waiting, key=lambda waiting: waiting.order), len(self._running)
+            room = self.limit
+            if place.caller.priority is not Priority.PERSON:  # a slot is left for people
+                room = max(1, self.limit - 1) if self.exact or self._wanted else 1
+            if count >= room:
                 break
             self._waiting.remove(place)
             self._start(place)

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import aiohttp
 from multidict import CIMultiDict
 import orjson
+from yarl import URL
 
 from ..regex import lazy_regex
 from .dialects.base import ServerRequest, malformed, parse_address
@@ -128,8 +129,14 @@ class JSONReader:
         elif not text:
             if self._is_event and self._pending:
                 self._try(found, last=True)
+        elif text == _DONE_MARK:
+            found.append(DONE)
         elif not _FIELD.match(text):
-            self._json(line, text, found)
+            # Bare JSON: a whole object, or a part of one that is written over several lines.
+            if not self._pending and not text.startswith((b"{", b"[")):
+                is_page = text.startswith(b"<")
+                raise _NotJSONError("not JSON: a web page") if is_page else _NotJSONError("not JSON", text)
+            self._take(line, found)
 
     def _event(self, data: bytes, found: list[Any]) -> None:
         """Take the data of an event: mostly a whole object on one line, often without a blank one."""
@@ -141,17 +148,6 @@ class JSONReader:
             self._take(data, found)
         elif data and not data.startswith(b":"):
             raise _NotJSONError("not JSON", data)
-
-    def _json(self, line: bytes, text: bytes, found: list[Any]) -> None:
-        """Take a line of bare JSON: a whole object, or a part of one that is written over several lines."""
-        if text == _DONE_MARK:
-            found.append(DONE)
-        elif self._pending or text.startswith((b"{", b"[")):
-            self._take(line, found)
-        else:
-            if text.startswith(b"<"):
-                raise _NotJSONError("not JSON: a web page")
-            raise _NotJSONError("not JSON", text)
 
     def _take(self, line: bytes, found: list[Any]) -> None:
         """Add a line to what is pending; only a line that may end an object is worth a try."""
@@ -196,7 +192,12 @@ class Transport:
         idle_timeout: float,
     ) -> None:
         self._session = session
-        self._extra = {**_user_info(endpoint), **endpoint.headers}
+        self._extra = dict(endpoint.headers)
+        with suppress(ValueError):  # user and password of an address; a key comes before them
+            url = parse_address(endpoint.base_url)
+            if not endpoint.api_key.strip() and (url.user or url.password):
+                pair = f"{url.user or ''}:{url.password or ''}".encode()
+                self._extra = {"Authorization": f"Basic {b64encode(pair).decode()}", **self._extra}
         self.first_byte_timeout = first_byte_timeout
         self.idle_timeout = idle_timeout
         self._timeout = aiohttp.ClientTimeout(
@@ -334,6 +335,36 @@ def _plain(value: Any) -> Any:
     return sorted(map(str, value)) if isinstance(value, (set, frozenset)) else str(value)
 
 
+class _TooLargeError(ValueError):
+    """A body is larger than its reader takes."""
+
+
+async def fetch(
+    session: aiohttp.ClientSession,
+    method: str,
+    url: URL,
+    *,
+    data: bytes | None,
+    headers: Mapping[str, str],
+    connect_seconds: float,
+    most: int,
+) -> tuple[aiohttp.ClientResponse, bytes]:
+    """Return the answer of a server and its body, of at most so many bytes; redirects are not followed.
+
+    `failure` tells what the exceptions mean that this raises.
+    """
+    timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds)
+    async with session.request(
+        method, url, data=data, headers=headers, timeout=timeout, allow_redirects=False
+    ) as response:
+        body = bytearray()
+        async for chunk in response.content.iter_any():
+            body += chunk
+            if len(body) > most:
+                raise _TooLargeError
+        return response, bytes(body)
+
+
 # In this order: the first class an exception is of decides.
 _FAILURES: Final[tuple[tuple[type[Exception], ErrorKind, str], ...]] = (
     (aiohttp.ConnectionTimeoutError, ErrorKind.TIMEOUT, "the server does not accept the connection in time"),
@@ -356,6 +387,7 @@ _FAILURES: Final[tuple[tuple[type[Exception], ErrorKind, str], ...]] = (
     (aiohttp.ClientResponseError, ErrorKind.MALFORMED, "the server does not speak HTTP"),
     (aiohttp.ClientError, ErrorKind.UNAVAILABLE, "the connection to the server broke"),
     (OSError, ErrorKind.UNAVAILABLE, "the connection to the server broke"),
+    (_TooLargeError, ErrorKind.MALFORMED, "the answer is too large"),
     (ValueError, ErrorKind.BAD_REQUEST, "address, key or headers hold characters that cannot be sent"),
 )
 
@@ -369,18 +401,6 @@ def failure(err: Exception, secrets: Iterable[str]) -> ModelServerError:
     if isinstance(err, aiohttp.ClientConnectorError):
         detail = f"{detail} at {err.host}:{err.port}"
     return ModelServerError(kind, shorten(detail, secrets))
-
-
-def _user_info(endpoint: Endpoint) -> dict[str, str]:
-    """Return the header that carries user and password of an address; a key comes before them."""
-    try:
-        url = parse_address(endpoint.base_url)
-    except ValueError:
-        return {}
-    if endpoint.api_key.strip() or not (url.user or url.password):
-        return {}
-    pair = f"{url.user or ''}:{url.password or ''}".encode()
-    return {"Authorization": f"Basic {b64encode(pair).decode()}"}
 
 
 def _secrets(endpoint: Endpoint) -> Iterable[str]:

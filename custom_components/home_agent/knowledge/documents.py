@@ -386,7 +386,7 @@ class ConfiguredSource(KnowledgeSource):
 
     @override
     def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when one is written, loaded or removed, or when names or exposure change."""
+        """Call `changed` when one is written, loaded or removed."""
         prefix = f"{self.source.value}."
 
         @callback
@@ -398,10 +398,7 @@ class ConfiguredSource(KnowledgeSource):
             return data["entity_id"].startswith(prefix) and None in (data["old_state"], data["new_state"])
 
         listen = self._hass.bus.async_listen
-        unsubscribe = [
-            self._house.async_listen(changed),
-            listen(EVENT_STATE_CHANGED, tell, event_filter=comes_or_goes),
-        ]
+        unsubscribe = [listen(EVENT_STATE_CHANGED, tell, event_filter=comes_or_goes)]
         if event := RELOADED.get(self.source):
             unsubscribe.append(listen(event, tell))
 
@@ -421,7 +418,17 @@ class ConfiguredSource(KnowledgeSource):
             scene = platform.entities.get(entity_id) if platform is not None else None
             config = getattr(scene, "scene_config", None)
             acted_on = config.states if config is not None else {}
-            parts = _scene_parts(words, acted_on)
+            # Those that live in a bridge have a name and a room only.
+            members = [
+                {
+                    "entity_id": words.entity(member),
+                    "state": words.text(shown.state),
+                    **(redacted_data(words, shown.domain, shown.attributes) if shown.state != "off" else {}),
+                }
+                for member, shown in acted_on.items()
+                if words.record(member) is not None
+            ]
+            parts = [("Sets: ", flow_yaml(members[:TOUCHED]), ACTIONS_CHARS)]
         else:
             component = self._hass.data.get(self.source.value)
             entity = component.get_entity(entity_id) if component is not None else None
@@ -468,20 +475,6 @@ def _parts(words: Words, source: TextSource, config: Mapping[str, Any]) -> Itera
         )
         yield "Asks for: ", together(names, limit=FIELDS), CONDITIONS_CHARS
     yield "Does: ", redacted_yaml(words, config.get("sequence")), ACTIONS_CHARS
-
-
-def _scene_parts(words: Words, states: Mapping[str, State]) -> list[TextPart]:
-    """Return the part about what a scene sets; those that live in a bridge have a name and a room only."""
-    members = [
-        {
-            "entity_id": words.entity(member),
-            "state": words.text(state.state),
-            **(redacted_data(words, state.domain, state.attributes) if state.state != "off" else {}),
-        }
-        for member, state in states.items()
-        if words.record(member) is not None
-    ]
-    return [("Sets: ", flow_yaml(members[:TOUCHED]), ACTIONS_CHARS)]
 
 
 MAX_LISTED: Final = 30
@@ -541,11 +534,6 @@ class AreaSource(KnowledgeSource):
             text=" ".join((f"{name}.", about, *also, inside)),
             entity_ids=tuple(record.entity_id for record in records),
         )
-
-    @override
-    def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when rooms, names or exposure change."""
-        return self._house.async_listen(changed)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Protocol, Self
 
@@ -188,18 +188,6 @@ MAX_CHOICES: Final = 8
 _CHOICE: Final = lazy_regex(r"[\w .+-]{1,20}")
 
 
-def _is_named_outside(state: State, entry: er.RegistryEntry | None) -> bool:
-    """Return whether the name of an entity is what the owner of a phone has named it.
-
-    A router or a Bluetooth receiver repeats that name. It is trusted as long as it is the one by which the
-    entity was registered: the household has exposed the entity with it.
-    """
-    if state.domain != "device_tracker" or (entry and entry.name) or slugify(state.name) == state.object_id:
-        return False
-    source = state.attributes.get("source_type")
-    return source in NAMED_OUTSIDE or (entry is not None and source is None)
-
-
 @callback
 def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None = None) -> EntityRecord:
     """Return the record of an entity, which need not be in the registry.
@@ -208,7 +196,15 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
     """
     entry = er.async_get(hass).async_get(state.entity_id)
     attributes = state.attributes
-    renamed = _is_named_outside(state, entry)
+    # A router or a Bluetooth receiver repeats the name that the owner of a phone gave it. That is trusted as
+    # long as the entity was registered by it: the household has exposed the entity with it.
+    source = attributes.get("source_type")
+    renamed = (
+        state.domain == "device_tracker"
+        and not (entry and entry.name)
+        and slugify(state.name) != state.object_id
+        and (source in NAMED_OUTSIDE or (entry is not None and source is None))
+    )
     name = state.object_id.replace("_", " ").title() if renamed else label_of(hass, state)
     strange = name != str(state.name).strip()
     abilities = abilities_of(
@@ -221,29 +217,25 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         abilities = tuple(sorted({*abilities, *previous.abilities}))
     choices = choices_of(state.domain, attributes, entry.capabilities if entry else None)
     device_class = known_class(attributes.get("device_class"))
+    record = EntityRecord(
+        entity_id=state.entity_id,
+        domain=state.domain,
+        name=name,
+        device_class=str(device_class) if device_class else None,
+        abilities=abilities,
+        choices=choices,
+    )
     if entry is None:
-        return EntityRecord(
-            entity_id=state.entity_id,
-            domain=state.domain,
-            name=name,
-            device_class=str(device_class) if device_class else None,
-            abilities=abilities,
-            choices=choices,
-        )
+        return record
     device_class = entry.device_class or device_class or known_class(entry.original_device_class)
-    device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
+    device, area, label_ids = _surroundings(hass, entry)
     aliases = er.async_get_entity_aliases(hass, entry)
     if strange:
         aliases = [alias for alias in aliases if alias.strip() != str(state.name).strip()]
     aliases = [alias if alias in entry.aliases else as_label(alias) for alias in aliases]
-    area_id = er.async_get_effective_area_id(hass, entry)
-    area = ar.async_get(hass).async_get_area(area_id) if area_id else None
-    label_ids = entry.labels.union(*(one.labels for one in (device, area) if one))
     labels = lr.async_get(hass)
-    return EntityRecord(
-        entity_id=state.entity_id,
-        domain=state.domain,
-        name=name,
+    return replace(
+        record,
         aliases=_other_names(name, aliases),
         area_id=area.id if area else None,
         floor_id=area.floor_id if area else None,
@@ -253,9 +245,18 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         device_class=str(device_class) if device_class else None,
         labels=tuple(sorted(label.name for key in label_ids if (label := labels.async_get_label(key)))),
         category=entry.entity_category.value if entry.entity_category else None,
-        abilities=abilities,
-        choices=choices,
     )
+
+
+@callback
+def _surroundings(
+    hass: HomeAssistant, entry: er.RegistryEntry
+) -> tuple[dr.DeviceEntry | dr.ChildDeviceEntry | None, ar.AreaEntry | None, set[str]]:
+    """Return the device and the area of an entity, and the ids of its labels and of theirs."""
+    device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
+    area_id = er.async_get_effective_area_id(hass, entry)
+    area = ar.async_get(hass).async_get_area(area_id) if area_id else None
+    return device, area, entry.labels.union(*(one.labels for one in (device, area) if one))
 
 
 def abilities_of(
@@ -308,8 +309,6 @@ def _other_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-__all__ = ["Area", "EntityRecord", "Floor", "House", "HouseSnapshot", "is_exposed"]
-
 DESCRIBING = ("friendly_name", "device_class", "supported_features")
 """State attributes that describe any entity."""
 MAX_PASSES = 3
@@ -358,11 +357,32 @@ class House:
         if self._unsubscribe:
             return
         listen = self._hass.bus.async_listen
+
+        @callback
+        def invalidate(_event: Event[Any]) -> None:
+            self.async_invalidate()
+
+        @callback
+        def inherited(data: dr.EventDeviceRegistryUpdatedData) -> bool:
+            """Return whether a device changed what its entities, and those of its parts, take from it."""
+            return data["action"] == "update" and not DEVICE_DESCRIBING.isdisjoint(data["changes"])
+
+        @callback
+        def describes(data: EventStateChangedData) -> bool:
+            """Return whether a state change may change what is known of the entity beyond its state."""
+            old, new = data["old_state"], data["new_state"]
+            if old is None or new is None:
+                return True
+            before, after = old.attributes, new.attributes
+            describing = (*DESCRIBING, *DOMAINS[new.domain].describing) if before is not after else ()
+            return any(before.get(key) != after.get(key) for key in describing)
+
         self._unsubscribe = [
-            listen(EVENT_STATE_CHANGED, self._on_state, event_filter=_describes),
+            listen(EVENT_STATE_CHANGED, self._on_state, event_filter=describes),
             listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._on_entity),
-            listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, self._on_device),
-            *(listen(event, self._on_registry) for event in REGISTRIES),
+            listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, invalidate, event_filter=inherited),
+            # Areas, floors and labels; entities take them from their devices and areas.
+            *(listen(event, invalidate) for event in REGISTRIES),
             exposed_entities.async_listen_entity_updates(self._hass, self._assistant, self._on_exposure),
         ]
         self._dirty_all = True
@@ -384,8 +404,12 @@ class House:
         changes during it is read in the next one.
         """
         for _ in range(MAX_PASSES):
+            exposure = self._hass.data[DATA_EXPOSED_ENTITIES]
+            expose_new = exposure.async_get_expose_new_entities(self._assistant)
+            self._dirty_all |= expose_new is not self._expose_new
+            self._expose_new = expose_new
             running = self._rebuild if self._rebuild is not None and not self._rebuild.done() else None
-            if running is None and not self._is_dirty():
+            if running is None and not (self._dirty_all or self._dirty):
                 break
             if running is None:
                 running = self._rebuild = self._hass.async_create_background_task(
@@ -412,15 +436,6 @@ class House:
         self.changes += 1
         for listener in self._listeners:
             listener()
-
-    @callback
-    def _is_dirty(self) -> bool:
-        """Return whether anything may differ from the snapshot."""
-        expose_new = self._hass.data[DATA_EXPOSED_ENTITIES].async_get_expose_new_entities(self._assistant)
-        if expose_new is not self._expose_new:
-            self._expose_new = expose_new
-            self._dirty_all = True
-        return self._dirty_all or bool(self._dirty)
 
     async def _async_rebuild(self) -> None:
         old = self._snapshot
@@ -492,35 +507,10 @@ class House:
             self._mark((old_entity_id,))
 
     @callback
-    def _on_device(self, event: Event[dr.EventDeviceRegistryUpdatedData]) -> None:
-        """A device changed; its entities, and those of its parts, take name, area and labels from it."""
-        data = event.data
-        if data["action"] == "update" and not DEVICE_DESCRIBING.isdisjoint(data["changes"]):
-            self.async_invalidate()
-
-    @callback
-    def _on_registry(self, _event: Event[Any]) -> None:
-        """Areas, floors or labels changed; entities take them from their devices and areas."""
-        self.async_invalidate()
-
-    @callback
     def _on_exposure(self) -> None:
         """Handle a changed exposure; registered entities have their own registry event."""
         registered = er.async_get(self._hass).entities
         self._mark(key for key in self._hass.states.async_entity_ids() if key not in registered)
-
-
-@callback
-def _describes(data: EventStateChangedData) -> bool:
-    """Return whether a state change may change what is known of the entity beyond its state."""
-    old, new = data["old_state"], data["new_state"]
-    if old is None or new is None:
-        return True
-    before, after = old.attributes, new.attributes
-    if before is after:
-        return False
-    describing = (*DESCRIBING, *DOMAINS[new.domain].describing)
-    return any(before.get(key) != after.get(key) for key in describing)
 
 
 ENTITIES: Final = "entities"
@@ -582,10 +572,7 @@ class AllowList:
         entry = er.async_get(hass).async_get(entity_id)
         if entry is None:
             return False
-        device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
-        area_id = er.async_get_effective_area_id(hass, entry)
-        area = ar.async_get(hass).async_get_area(area_id) if area_id else None
-        labels = entry.labels | (device.labels if device else set()) | (area.labels if area else set())
+        device, area, labels = _surroundings(hass, entry)
         return (
             (device is not None and device.id in self.devices)
             or (area is not None and (area.id in self.areas or area.floor_id in self.floors))

@@ -79,6 +79,7 @@ class HouseKnowledge:
         if not self._unsubscribe:
             self._dirty = True
             self._unsubscribe = [source.async_listen(self._on_change) for source in self.sources]
+            self._unsubscribe.append(self._house.async_listen(self._on_change))
             self._unsubscribe.append(self._summaries.async_start())
 
     @callback
@@ -266,8 +267,13 @@ class Indexer:
         self._unsubscribe = [
             self._house.async_listen(self._changed.async_schedule_call),
             self._knowledge.async_listen(self._changed.async_schedule_call),
+            # Once a night everything is read, regardless of change events.
             async_track_time_change(
-                self._hass, self._on_night, hour=NIGHTLY_HOUR, minute=self._minute, second=0
+                self._hass,
+                lambda _now: self._request(refresh=True),
+                hour=NIGHTLY_HOUR,
+                minute=self._minute,
+                second=0,
             ),
         ]
         await self.async_sync()
@@ -295,10 +301,21 @@ class Indexer:
                     await self._opened.wait()
         if not self._started:
             return IndexReport(entities=SyncReport(total=0), documents=SyncReport(total=0))
+
+        async def run() -> IndexReport:
+            async with self._lock:
+                self._next = None  # from here on a change is for the next run
+                self._changed.async_cancel()
+                self._running = True
+                self._told()
+                try:
+                    return await self._async_run()
+                finally:
+                    self._running = False
+                    self._told()
+
         if self._next is None:
-            self._next = self._hass.async_create_background_task(
-                self._async_wait_and_run(), "home_agent index", eager_start=False
-            )
+            self._next = self._hass.async_create_background_task(run(), "home_agent index", eager_start=False)
             self._tasks.add(self._next)
             self._next.add_done_callback(self._tasks.discard)
         return await asyncio.shield(self._next)
@@ -312,18 +329,6 @@ class Indexer:
         document = _entity(house, entity_id, await self._async_words(house))
         report = await self._semantic.async_sync(self.collection, [document], complete=False)
         return "indexed" if report.indexed else "unchanged" if report.skipped else "failed"
-
-    async def _async_wait_and_run(self) -> IndexReport:
-        async with self._lock:
-            self._next = None  # from here on a change is for the next run
-            self._changed.async_cancel()
-            self._running = True
-            self._told()
-            try:
-                return await self._async_run()
-            finally:
-                self._running = False
-                self._told()
 
     async def _async_run(self) -> IndexReport:
         house = await self._house.async_snapshot()
@@ -357,11 +362,6 @@ class Indexer:
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
         return await async_class_words(self._hass, house, [known_language(self._hass.config.language)])
-
-    @callback
-    def _on_night(self, _now: datetime) -> None:
-        """Read everything once a night, regardless of change events."""
-        self._request(refresh=True)
 
     @callback
     def _request(self, *, refresh: bool = False) -> None:

@@ -13,7 +13,13 @@ from ..languages.lexicon import Word, clauses
 from ..texts import fold, plain, words
 from ..vector.lexical import SimilarWords
 from .house import Area, EntityRecord, Floor, HouseSnapshot
-from .spoken_words import domain_words, excepting_words, inflected_kinds_of_room, stop_words
+from .spoken_words import (
+    domain_words,
+    excepting_words,
+    inflected_kinds_of_room,
+    stop_words,
+    without_articles,
+)
 
 MIN_COVERAGE: Final = 0.72
 """Fraction of the query that a similar match must cover."""
@@ -44,9 +50,7 @@ def content_words(text: str) -> tuple[str, ...]:
 
 def without_article(text: str) -> str:
     """Return folded text without the articles at its head."""
-    words = fold(text).split()
-    first = next((at for at, word in enumerate(words[:-1]) if word not in stop_words()), len(words) - 1)
-    return " ".join(words[max(0, first) :])
+    return without_articles(fold(text))
 
 
 @lru_cache(maxsize=65536)
@@ -185,10 +189,11 @@ class Phrases[T]:
         def spread(phrase: tuple[str, ...], start: int) -> frozenset[int]:
             """Return the words of the text that say a phrase, those closest to its first word."""
             at = [start]
-            at += (
-                _closest(where[word], start + ahead if in_a_row else start)
-                for ahead, word in enumerate(phrase[1:], 1)
-            )
+            for ahead, word in enumerate(phrase[1:], 1):
+                wanted = start + ahead if in_a_row else start
+                after = bisect_left(where[word], wanted)
+                near = where[word][max(0, after - 1) : after + 1]
+                at.append(min(near, key=lambda place: abs(place - wanted)))
             return frozenset(() if in_a_row and at != list(range(start, start + len(phrase))) else at)
 
         found = [
@@ -200,12 +205,6 @@ class Phrases[T]:
             if (at := spread(phrase, start))
         ]
         return sorted(found, key=lambda mention: min(mention.at))
-
-
-def _closest(places: Sequence[int], wanted: int) -> int:
-    """Return which of some sorted numbers is closest to another one."""
-    after = bisect_left(places, wanted)
-    return min(places[max(0, after - 1) : after + 1], key=lambda place: abs(place - wanted))
 
 
 def longest[T](mentions: Iterable[NameMatch[T]]) -> list[NameMatch[T]]:
@@ -438,25 +437,17 @@ def find_label(house: HouseSnapshot, text: str) -> NamedLabel | None:
 def label_and_rest(house: HouseSnapshot, text: str) -> tuple[str, Sequence[str]] | None:
     """Return the label whose whole name a text contains, and its other words; None if there is none."""
     words = fold(text).split()
-    found = [(len(own), at, name, own) for name, own in _spelled(house) for at in _label_places(words, own)]
+    found: list[tuple[int, int, str]] = []
+    for name in labels_in(house):
+        own = [word for word in fold(name).split() if word not in stop_words()]
+        if all(word in domain_words() for word in own):  # words for kinds of things alone are no label
+            continue
+        places = (at for at in range(len(words) - len(own) + 1) if words[at : at + len(own)] == own)
+        found += [(len(own), at, name) for at in places]
     if not found:
         return None
-    length, at, name, _ = max(found, key=lambda one: one[0])
+    length, at, name = max(found, key=lambda one: one[0])
     return name, [*words[:at], *words[at + length :]]
-
-
-def _spelled(house: HouseSnapshot) -> Iterator[tuple[str, list[str]]]:
-    """Yield labels with their words; not those that only have words for kinds of things."""
-    for name in labels_in(house):
-        words = [word for word in fold(name).split() if word not in stop_words()]
-        if words and not all(word in domain_words() for word in words):
-            yield name, words
-
-
-def _label_places(words: Sequence[str], own: Sequence[str]) -> Iterator[int]:
-    for at in range(len(words) - len(own) + 1):
-        if list(words[at : at + len(own)]) == list(own):
-            yield at
 
 
 OWNERS: Final = "owners of rooms"
@@ -501,7 +492,15 @@ def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> li
     }
     if not owners:
         return []
-    rooms = _room_words(said, owners)
+    # The words for rooms near owners, in any form; those of more words first.
+    folded = [word.folded for word in said]
+    rooms = _rooms_in(folded)
+    taken = {index for room in rooms for index in room.at}
+    for at, word in enumerate(folded):
+        near = any(0 < abs(at - owner) <= MAX_BETWEEN + 1 for owner in owners)
+        if near and at not in taken and at not in owners and (kinds := inflected_kinds_of_room(word)):
+            rooms.append(NameMatch((word,), kinds, frozenset({at})))
+    rooms.sort(key=lambda room: -len(room.at))
     found = []
     for at, called in owners.items():
         for room in rooms:
@@ -558,36 +557,23 @@ def _self_words(language: str) -> Sequence[tuple[str, ...]]:
 
 def _owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
     """Return the owners of rooms: the words of their names beside those for kinds of rooms."""
-    return house.derived(OWNERS, _read_owners)
 
-
-def _read_owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
-    found: dict[str, list[OwnedName]] = {}
-    for area in house.areas.values():
-        for name in area.names:
+    def read(_house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
+        found: dict[str, list[OwnedName]] = {}
+        silent = stop_words() | _linking()
+        for area, name in [(one, name) for one in house.areas.values() for name in one.names]:
             said = words(name)
             rooms = _rooms_in(said)
             taken = {index for room in rooms for index in room.at}
-            silent = stop_words() | _linking()
             own = [word for at, word in enumerate(said) if at not in taken and word not in silent]
             own = [word for word in own if word.isalpha() and len(word) >= MIN_OWNER]
             if rooms and 0 < len(own) <= MAX_OWNERS:
                 kinds = frozenset().union(*(room.value for room in rooms))
                 for word in own:
                     found.setdefault(word, []).append(OwnedName(area, kinds, len(own)))
-    return found
+        return found
 
-
-def _room_words(said: Sequence[Word], owners: Collection[int]) -> list[NameMatch[frozenset[str]]]:
-    """Return the words for rooms near owners, in any form; those of more words first."""
-    folded = [word.folded for word in said]
-    found = _rooms_in(folded)
-    taken = {index for room in found for index in room.at}
-    for at, word in enumerate(folded):
-        near = any(0 < abs(at - owner) <= MAX_BETWEEN + 1 for owner in owners)
-        if near and at not in taken and at not in owners and (kinds := inflected_kinds_of_room(word)):
-            found.append(NameMatch((word,), kinds, frozenset({at})))
-    return sorted(found, key=lambda room: -len(room.at))
+    return house.derived(OWNERS, read)
 
 
 def _rooms_in(said: Sequence[str]) -> list[NameMatch[frozenset[str]]]:

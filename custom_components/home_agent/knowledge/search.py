@@ -120,7 +120,11 @@ class KnowledgeSearch:
         else:
             hits = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
         by_words = [key for key, score in hits if score >= WORDS_CUT * hits[0][1]]
-        titled = _titled(documents, allowed, text)
+        # The documents whose whole title is in the text, the longest title first.
+        said = words(text)
+        titles = {key: words(documents[key].title) for key in allowed if documents[key].source in CALLED}
+        titled = [key for key, title in titles.items() if title and set(said).issuperset(title)]
+        titled = sorted(titled, key=lambda key: (-len(titles[key]), key))[:MAX_FOUND]
         personal: dict[str, KnowledgeDocument] = {}
         by_meaning = await self._async_by_meaning(question, allowed)
         if self._find_personal is not None and question.source in (None, TextSource.PROFILE):
@@ -144,7 +148,7 @@ class KnowledgeSearch:
             if (document := personal.get(key) or current.get(key)) is not None
             and all(map(visible, document.entity_ids))
         ]
-        asks_for = {domain_words().get(word) for word in words(text)}
+        asks_for = {domain_words().get(word) for word in said}
         if titled or not asks_for.isdisjoint(source.value for source in CALLED):
             # Rooms that are not named are left out, if there is anything else.
             found = [
@@ -174,14 +178,6 @@ def _is_for(document: KnowledgeDocument, question: KnowledgeQuery) -> bool:
     if document.source is TextSource.SUMMARY and not question.model.states:
         return False
     return document.person is None or document.person == question.person_id
-
-
-def _titled(documents: Documents, allowed: set[str], text: str) -> list[str]:
-    """Return the documents whose whole title is in a text, the longest title first."""
-    said = set(words(text))
-    titles = {key: words(documents[key].title) for key in allowed if documents[key].source in CALLED}
-    found = [key for key, title in titles.items() if title and said.issuperset(title)]
-    return sorted(found, key=lambda key: (-len(titles[key]), key))[:MAX_FOUND]
 
 
 def _naming(documents: Documents, allowed: set[str], mentioned: Sequence[str]) -> list[str]:

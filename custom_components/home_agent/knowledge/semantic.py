@@ -60,8 +60,9 @@ class KnowledgeSource(Protocol):
     async def async_documents(self) -> Iterable[KnowledgeDocument]:
         """Return all documents as of now; takes no time on the event loop."""
 
-    def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when documents may differ; return how to stop that."""
+    def async_listen(self, _changed: Callable[[], None]) -> CALLBACK_TYPE:
+        """Call `changed` when documents may differ for another reason than the home; return how to stop."""
+        return lambda: None
 
 
 if TYPE_CHECKING:
@@ -295,8 +296,6 @@ class _Collection:
     unwritten: bool = False
     is_empty: bool = False
     """Whether it has no documents, so that the store has no such collection."""
-    is_unsuitable: bool = False
-    """Whether an issue says that it was made by another embedder, and not by us."""
 
 
 class SemanticIndex:
@@ -393,7 +392,7 @@ class SemanticIndex:
         if tasks:
             await asyncio.wait(tasks)
         for collection in self._collections:
-            self._note_suitable(collection)
+            withdraw(self._hass, self._issue_id(collection))
         if self._embedder is not None:
             await self._embedder.async_close()
         if self._store is not None:
@@ -425,16 +424,27 @@ class SemanticIndex:
                 await self._async_check(store, collection, self._made_now)
                 hits = await store.async_search(collection, vector, limit, where=where)
         except VectorStoreError as err:
-            if err.problem in (StoreProblem.MISSING, StoreProblem.DIMENSION):
-                self._note_stale(collection, err)
-            else:
+            if err.problem not in (StoreProblem.MISSING, StoreProblem.DIMENSION):
                 self._failed_search = (collection, vector)
                 self.health.note(part, err)
+                return []
+            self._made_by = None
+            if collection in self.owners:
+                self._refill(collection)
+            elif err.problem is StoreProblem.DIMENSION:  # not ours, so it is left alone
+                report(
+                    self._hass,
+                    self._issue_id(collection),
+                    "collection_mismatch",
+                    fix={"entry_id": self._entry_id, "collection": collection},
+                    title=self._title,
+                    collection=collection,
+                )
             return []
         except (EmbeddingError, TimeoutError) as err:
             self.health.note(part, err)
             return []
-        self._note_suitable(collection)
+        withdraw(self._hass, self._issue_id(collection))
         hits = [hit for hit in hits if hit.similarity >= threshold]
         self._emitter.fire(
             EVENT_VECTOR_QUERIED,
@@ -556,7 +566,24 @@ class SemanticIndex:
         """Open a part, or find out whether it works again. Raises what is wrong."""
         match part:
             case Part.STORE:
-                await self._async_probe_store()
+                if self._store is None:
+                    assert self._open_store is not None
+                    store = await self._open_store()
+                    async with asyncio.timeout(TRY_SECONDS):
+                        await store.async_start()
+                    if self._closed:
+                        await store.async_close()
+                        return
+                    self._store = store
+                async with asyncio.timeout(TRY_SECONDS):
+                    self._made_by = dict(await self._store.async_collections())
+                    if self._failed_search is not None and self._failed_search[0] in self._made_by:
+                        try:
+                            await self._store.async_search(*self._failed_search, 1)
+                        except VectorStoreError as err:
+                            if err.problem not in (StoreProblem.MISSING, StoreProblem.DIMENSION):
+                                raise
+                self._failed_search = None
             case Part.WRITING:
                 states = self._collections
                 for collection in [name for name, state in states.items() if state.unwritten]:
@@ -567,43 +594,19 @@ class SemanticIndex:
                 if any(state.unwritten for state in states.values()):
                     detail = self.health.faults[Part.WRITING].detail
                     raise VectorStoreError(StoreProblem.REFUSED, detail)
-            case Part.EMBEDDER:
-                await self._async_probe_embedder()
-
-    async def _async_probe_store(self) -> None:
-        if self._store is None:
-            assert self._open_store is not None
-            store = await self._open_store()
-            async with asyncio.timeout(TRY_SECONDS):
-                await store.async_start()
-            if self._closed:
-                await store.async_close()
-                return
-            self._store = store
-        async with asyncio.timeout(TRY_SECONDS):
-            self._made_by = dict(await self._store.async_collections())
-            if self._failed_search is not None and self._failed_search[0] in self._made_by:
-                try:
-                    await self._store.async_search(*self._failed_search, 1)
-                except VectorStoreError as err:
-                    if err.problem not in (StoreProblem.MISSING, StoreProblem.DIMENSION):
-                        raise
-        self._failed_search = None
-
-    async def _async_probe_embedder(self) -> None:
-        """Open the embedder; it works when it answers as fast as a search needs it."""
-        if self._embedder is None:
-            assert self._open_embedder is not None
-            self._embedder = await self._open_embedder()
-        if self._embedder is None:
-            raise EmbeddingError("no embedding model is chosen")
-        for seconds in (TRY_SECONDS, SEARCH_SECONDS):
-            started = perf_counter()
-            async with asyncio.timeout(seconds):
-                (vector,) = await self._embedder.async_embed([_uncached_probe_text()])
-            self._made_now = _fingerprint(self._embedder, vector)
-            if perf_counter() - started < SEARCH_SECONDS:
-                return
+            case Part.EMBEDDER:  # it works when it answers as fast as a search needs it
+                if self._embedder is None:
+                    assert self._open_embedder is not None
+                    self._embedder = await self._open_embedder()
+                if self._embedder is None:
+                    raise EmbeddingError("no embedding model is chosen")
+                for seconds in (TRY_SECONDS, SEARCH_SECONDS):
+                    started = perf_counter()
+                    async with asyncio.timeout(seconds):
+                        (vector,) = await self._embedder.async_embed([_uncached_probe_text()])
+                    self._made_now = _fingerprint(self._embedder, vector)
+                    if perf_counter() - started < SEARCH_SECONDS:
+                        return
 
     @callback
     def _refill_all(self, recovered: Part | None = None) -> None:
@@ -626,38 +629,12 @@ class SemanticIndex:
         state.filling = self._hass.async_create_background_task(fill(), name, eager_start=False)
 
     @callback
-    def _note_stale(self, collection: str, err: VectorStoreError) -> None:
-        """Have a missing or unsuitable collection filled again; one that is not ours is left alone."""
-        self._made_by = None
-        if collection in self.owners:
-            self._refill(collection)
-            return
-        state = self._collections[collection]
-        if err.problem is StoreProblem.DIMENSION and not state.is_unsuitable:
-            state.is_unsuitable = True
-            LOGGER.warning("%s: %s cannot be searched: %s", self._title, collection, err.detail)
-            report(
-                self._hass,
-                self._issue_id(collection),
-                "collection_mismatch",
-                fix={"entry_id": self._entry_id, "collection": collection},
-                title=self._title,
-                collection=collection,
-            )
-
-    @callback
     def _note_unwritten(self, collection: str, err: VectorStoreError) -> None:
         """A collection could not be written; a store that refuses may still be searched."""
         self._made_by = None
         self._collections[collection].unwritten = True
         refused = err.problem is StoreProblem.REFUSED
         self.health.note(Part.WRITING if refused else Part.STORE, err)
-
-    @callback
-    def _note_suitable(self, collection: str) -> None:
-        if self._collections[collection].is_unsuitable:
-            self._collections[collection].is_unsuitable = False
-            withdraw(self._hass, self._issue_id(collection))
 
     def _issue_id(self, collection: str) -> str:
         return f"collection_mismatch_{self._entry_id}_{collection}"

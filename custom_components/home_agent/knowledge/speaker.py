@@ -226,11 +226,20 @@ async def async_speaker(
     """
     presented = presentation(hass, user_input)
     voice = bool(user_input.device_id or user_input.satellite_id) or presented is Presentation.SPOKEN
+    # A satellite has no user, and neither has an automation. `home_agent.process` says that it is one, and
+    # `conversation.process` names no device. What runs because of something else has a parent context; a
+    # satellite never has. A script has the user who started it, but its sentences are not spoken by a person.
+    # What a channel says of itself comes last: an automation that runs because of what a person wrote there
+    # inherits it.
+    channel, context = surface.get(), user_input.context
+    by_script = bool(script_stack_cv.get())
+    if by_script if context.user_id else (context.parent_id is not None or not voice):
+        channel = Surface.AUTOMATION
     return replace(
-        await async_speaker_at(hass, user_input.context, user_input.language, user_input.device_id, owners),
+        await async_speaker_at(hass, context, user_input.language, user_input.device_id, owners),
         voice=voice,
         shown=presented is Presentation.SHOWN or surface.get() is Surface.TELEGRAM,
-        surface=_surface(user_input, voice=voice),
+        surface=channel or (Surface.VOICE if voice else Surface.CHAT),
         chat=written_in.get(),
     )
 
@@ -259,25 +268,6 @@ async def async_speaker_at(
         person=person.name or None if person else None,
         person_id=person.id if person else None,
     )
-
-
-def _surface(user_input: conversation.ConversationInput, *, voice: bool) -> Surface:
-    """Return the channel that a person uses.
-
-    A satellite has no user, and neither has an automation. `home_agent.process` says that it is one, and
-    `conversation.process` names no device. What runs because of something else has a parent context; a
-    satellite never has. A script has the user who started it, but its sentences are not spoken by a person.
-
-    What a channel says of itself comes last: an automation that runs because of what a person wrote there
-    inherits it.
-    """
-    told, context = surface.get(), user_input.context
-    if told is Surface.AUTOMATION:
-        return told
-    by_script = bool(script_stack_cv.get())
-    if by_script if context.user_id else (context.parent_id is not None or not voice):
-        return Surface.AUTOMATION
-    return told or (Surface.VOICE if voice else Surface.CHAT)
 
 
 def presentation(hass: HomeAssistant, user_input: conversation.ConversationInput) -> Presentation:

@@ -1,6 +1,6 @@
 """What people call everything, kinds of things and colours, by language or in all languages; folded."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -161,15 +161,20 @@ def without_idioms(sentence: str) -> str:
     return said
 
 
+def _room_kinds(known: Iterable[str], key: Callable[[str], str]) -> Mapping[str, frozenset[str]]:
+    """Return the words for rooms and floors in some languages, each with the kinds that it may mean."""
+    found: dict[str, set[str]] = {}
+    for language in known:
+        for kind, names in (table(language, "concepts.places") or {}).items():
+            for name in names:
+                found.setdefault(key(name), set()).add(kind)
+    return {name: frozenset(kinds) for name, kinds in found.items()}
+
+
 @cache
 def _kinds_of_rooms() -> Mapping[str, frozenset[str]]:
     """Return the words for rooms and floors in all languages, each with the kinds that it may mean."""
-    found: dict[str, set[str]] = {}
-    for language in languages():
-        for kind, names in (table(language, "concepts.places") or {}).items():
-            for name in names:
-                found.setdefault(_key(name), set()).add(kind)
-    return {name: frozenset(kinds) for name, kinds in found.items()}
+    return _room_kinds(languages(), _key)
 
 
 def kinds_of_room(name: str) -> frozenset[str]:
@@ -194,11 +199,7 @@ def inflected_kinds_of_room(name: str) -> frozenset[str]:
 @cache
 def room_words(language: str) -> Mapping[str, frozenset[str]]:
     """Return the words for rooms and floors of one language, folded, each with its kinds."""
-    found: dict[str, set[str]] = {}
-    for kind, names in (table(find(language) or "", "concepts.places") or {}).items():
-        for name in names:
-            found.setdefault(" ".join(fold(name).split()), set()).add(kind)
-    return {name: frozenset(kinds) for name, kinds in found.items()}
+    return _room_kinds((find(language) or "",), lambda name: " ".join(fold(name).split()))
 
 
 def _key(name: str) -> str:

@@ -25,7 +25,7 @@ from ..idle import in_slices
 from ..texts import clean
 from ..timespans import format_largest
 from .documents import NAME_CHARS
-from .house import EntityRecord, House, HouseSnapshot
+from .house import EntityRecord, House
 from .semantic import KnowledgeDocument, KnowledgeSource, TextSource
 
 EVERY: Final = timedelta(hours=6)
@@ -103,7 +103,7 @@ class SummarySource(KnowledgeSource):
 
     @override
     async def async_documents(self) -> list[KnowledgeDocument]:
-        """Return a document for each room in which something happened."""
+        """Return a document for each room in which something happened, the busiest entities first."""
         until, figures = self._until, self._figures
         if until is None or not figures:
             return []
@@ -112,22 +112,35 @@ class SummarySource(KnowledgeSource):
         for entity_id in figures:
             if record := house.entities.get(entity_id):
                 rooms.setdefault(record.area_id, []).append(record)
-        told = SummarizedStates(self._hass, house, figures, until)
-        found = [told.document(area_id, records) async for area_id, records in in_slices(rooms.items())]
-        return [document for document in found if document is not None]
+        documents = []
+        async for area_id, records in in_slices(rooms.items()):
+            area = house.areas.get(area_id or "")
+            title = f"{clean(area.name, NAME_CHARS) if area else 'Without a room'}, last 24 hours"
+            text = f"{title}. Until {dt_util.as_local(until):%Y-%m-%d %H:%M}:"
+            named: list[str] = []
+            quiet = left_out = 0
+            for record in sorted(records, key=lambda record: -figures[record.entity_id].seconds):
+                said = in_words(record, figures[record.entity_id], self._hass.states.get(record.entity_id))
+                if said is None:
+                    quiet += 1
+                elif len(text) + len(said) < SUMMARY_CHARS:
+                    text += f" {clean(record.name, NAME_CHARS)} {said};"
+                    named.append(record.entity_id)
+                else:
+                    left_out += 1
+            if named:
+                text = text.rstrip(";") + "."
+                text += f" {left_out} more were in use." if left_out else ""
+                text += f" Not in use: {quiet}." if quiet else ""
+                key = f"summary:{area_id or 'elsewhere'}"
+                documents.append(KnowledgeDocument(key, TextSource.SUMMARY, title, text, tuple(named)))
+        return documents
 
     @override
     def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when the figures are new, or when names or exposure change."""
+        """Call `changed` when the figures are new."""
         self._listeners.append(changed)
-        unsubscribe = self._house.async_listen(changed)
-
-        @callback
-        def stop() -> None:
-            self._listeners.remove(changed)
-            unsubscribe()
-
-        return stop
+        return lambda: self._listeners.remove(changed)
 
     async def _async_read(self, start: datetime, end: datetime) -> dict[str, StateFigures]:
         house = await self._house.async_snapshot()
@@ -145,49 +158,18 @@ class SummarySource(KnowledgeSource):
         found: dict[str, StateFigures] = {}
         for batch in batched(timed[:MAX_TIMED], BATCH, strict=False):
             found |= await async_read_database(self._hass, _read_timed, self._hass, batch, start, end)
+
+        def read_measured() -> dict[str, StateFigures]:
+            from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
+
+            first = start.replace(minute=0, second=0, microsecond=0)
+            kinds = {"change", "max", "mean", "min"}
+            rows = statistics_during_period(self._hass, first, end, set(measured), "hour", None, kinds)  # type: ignore[arg-type]
+            return {entity_id: figures for entity_id, hours in rows.items() if (figures := _measured(hours))}
+
         if measured:
-            found |= await async_read_database(self._hass, _read_measured, self._hass, measured, start, end)
+            found |= await async_read_database(self._hass, read_measured)
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class SummarizedStates:
-    """Figures of one moment, with the names of the same moment."""
-
-    hass: HomeAssistant
-    house: HouseSnapshot
-    figures: Mapping[str, StateFigures]
-    until: datetime
-
-    def document(self, area_id: str | None, records: Sequence[EntityRecord]) -> KnowledgeDocument | None:
-        """Return the summary of one area, the busiest entities first."""
-        area = self.house.areas.get(area_id or "")
-        place = clean(area.name, NAME_CHARS) if area else "Without a room"
-        title = f"{place}, last 24 hours"
-        text = f"{title}. Until {dt_util.as_local(self.until):%Y-%m-%d %H:%M}:"
-        named: list[str] = []
-        quiet = left_out = 0
-        for record in sorted(records, key=lambda record: -self.figures[record.entity_id].seconds):
-            said = in_words(record, self.figures[record.entity_id], self.hass.states.get(record.entity_id))
-            if said is None:
-                quiet += 1
-            elif len(text) + len(said) < SUMMARY_CHARS:
-                text += f" {clean(record.name, NAME_CHARS)} {said};"
-                named.append(record.entity_id)
-            else:
-                left_out += 1
-        if not named:
-            return None
-        text = text.rstrip(";") + "."
-        text += f" {left_out} more were in use." if left_out else ""
-        text += f" Not in use: {quiet}." if quiet else ""
-        return KnowledgeDocument(
-            id=f"summary:{area_id or 'elsewhere'}",
-            source=TextSource.SUMMARY,
-            title=title,
-            text=text,
-            entity_ids=tuple(named),
-        )
 
 
 def in_words(record: EntityRecord, figures: StateFigures, state: State | None) -> str | None:
@@ -252,18 +234,6 @@ def _timed(changes: Iterable[Any], active: str, start: float, end: float) -> tup
     if before == active:
         seconds += max(0.0, end - since)
     return seconds, times
-
-
-def _read_measured(
-    hass: HomeAssistant, entity_ids: Sequence[str], start: datetime, end: datetime
-) -> dict[str, StateFigures]:
-    from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
-
-    first = start.replace(minute=0, second=0, microsecond=0)
-    rows = statistics_during_period(
-        hass, first, end, set(entity_ids), "hour", None, {"change", "max", "mean", "min"}
-    )
-    return {entity_id: figures for entity_id, hours in rows.items() if (figures := _measured(hours))}
 
 
 def _measured(hours: Sequence[Any]) -> StateFigures | None:

@@ -1,7 +1,7 @@
 """Extractor: after a turn, in the background, one exchange at a time."""
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -66,7 +66,6 @@ about: speaker or household.
 Answer with JSON only: \
 {{"memories": [{{"content": "...", "type": "...", "importance": 0.5, "about": "speaker"}}]}}"""
 
-_FENCE: Final = lazy_regex(r"```[a-z]*\n?|```")
 _THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _KINDS: Final[Mapping[str, MemoryType]] = {
     **{kind.value: kind for kind in MemoryType},
@@ -85,58 +84,38 @@ def read_candidates(reply: str) -> list[Candidate] | None:
 
     Servers that do not enforce the schema get prose, fences, a bare list or other keys through.
     """
-    text = _FENCE.sub("", _THOUGHT.sub("", reply[:MAX_CHARS]))
-    for value in _json_values(text):
-        items = _items(value)
-        if items is not None:
-            found = (_candidate(item) for item in items)
-            return [candidate for candidate in found if candidate is not None][:MAX_CANDIDATES]
-    return None
-
-
-def _json_values(text: str) -> Iterator[Any]:
+    text, start = _THOUGHT.sub("", reply[:MAX_CHARS]), 0
     decoder = json.JSONDecoder()
-    start = 0
     while places := [place for char in "{[" if (place := text.find(char, start)) >= 0]:
         try:
             value, start = decoder.raw_decode(text, min(places))
         except ValueError, RecursionError:
             start = min(places) + 1
-        else:
-            yield value
-
-
-def _items(value: object) -> list[Any] | None:
-    """Return the list of memories in a value; None if there is none."""
-    if isinstance(value, list):
-        return value
-    if isinstance(value, dict):
-        for key in _LIST_KEYS:
-            if isinstance(value.get(key), list):
-                return list(value[key])
-        if any(key in value for key in _CONTENT_KEYS):
-            return [value]
+            continue
+        if isinstance(value, dict):
+            alone = [value] if any(key in value for key in _CONTENT_KEYS) else None
+            value = next((value[key] for key in _LIST_KEYS if isinstance(value.get(key), list)), alone)
+        if isinstance(value, list):
+            found = (_candidate({"content": item} if isinstance(item, str) else item) for item in value)
+            return [candidate for candidate in found if candidate is not None][:MAX_CANDIDATES]
     return None
 
 
 def _candidate(item: object) -> Candidate | None:
     """Return one item as a candidate; None if it is empty."""
-    if isinstance(item, str):
-        item = {"content": item}
     if not isinstance(item, dict):
         return None
     content = next((item[key] for key in _CONTENT_KEYS if isinstance(item.get(key), str)), "")
     if not content.strip():
         return None
-    kind = _KINDS.get(str(item.get("type", "")).strip().lower(), MemoryType.FACT)
-    about = str(item.get("about", "speaker")).strip().lower()
     importance = item.get("importance")
     given = 0.5
     if isinstance(importance, (int, float)) and not isinstance(importance, bool) and importance >= 0:
         given = float(importance)
+    about = str(item.get("about", "speaker")).strip().lower()
     return Candidate(
         content=content.strip(),
-        type=kind,
+        type=_KINDS.get(str(item.get("type", "")).strip().lower(), MemoryType.FACT),
         importance=min(given / next((scale for scale in SCALES if given <= scale), SCALES[-1]), 1.0),
         household=about in {"household", "family", "home", "house", "everyone", "everybody"},
     )

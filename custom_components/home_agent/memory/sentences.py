@@ -79,7 +79,15 @@ def holds_secret(text: str) -> bool:
             and _tells_code(folded[: said.start()])
         ):
             return True
-    return _tells_password(folded)
+    said = None
+    for named in known.password.finditer(folded):
+        if said is None or said.start() < named.end():
+            said = known.said.search(folded, named.end())
+            if said is None:
+                return False
+            if not known.participle.match(said.group(1)):
+                return True
+    return False
 
 
 def _tells_code(behind: str) -> bool:
@@ -92,19 +100,6 @@ def _tells_code(behind: str) -> bool:
             for word in behind.split()
         )
     )
-
-
-def _tells_password(folded: str) -> bool:
-    known = _secret_words()
-    said = None
-    for named in known.password.finditer(folded):
-        if said is None or said.start() < named.end():
-            said = known.said.search(folded, named.end())
-            if said is None:
-                return False
-            if not known.participle.match(said.group(1)):
-                return True
-    return False
 
 
 STEM: Final = 5

@@ -207,49 +207,46 @@ class SelfTest:
         )
 
     def _wrong(self, case: Case, answer: ModelAnswer) -> str | None:
+        """Return what is wrong with the calls of an answer; None if they are right."""
+        done: dict[str, list[tuple[str, Any]]] = {}
+        read: set[str] = set()
+        unasked: list[str] = []
         try:
-            done = self._done(case, answer.calls)
-            read = self._read(case, answer.calls)
+            for call in answer.calls:
+                tool, args = self._tools.get(call.tool_name), call.tool_args
+                if tool is not None and call.tool_name == ControlTool.name:
+                    verb, target, given = read_args(fit_call(tool, args)[0])
+                    for entity_id in self._meant(case, target, domains_of(verb)):
+                        made = plan(states()[entity_id], verb, given, Units())
+                        done.setdefault(entity_id, []).extend(
+                            (step.service, step.data) for step in made.calls
+                        )
+                    if case.effects:
+                        continue
+                elif tool is not None and call.tool_name == QueryTool.name and case.reads:
+                    fitted = fit_call(tool, args)[0]
+                    if fitted.get("history"):
+                        read.update(self._meant(case, Target.from_args(fitted), None))
+                if tool is not None and not (isinstance(tool, HomeAgentTool) and tool.only_reads(args)):
+                    unasked.append(call.tool_name)
         except HomeAgentError as err:
             return None if case.tries else f"a call does not fit: {err}"
-        if wrong := _difference(case, done, answer):
-            return wrong
-        if unasked := self._unasked(case, answer.calls):
-            return f"calls {unasked}, although nothing of the kind was asked for"
+        if case.effects and not done:
+            claims = claims_success(case, answer.words)
+            return "says that it is done, without a call" if claims else "makes no call"
+        if extra := sorted(done.keys() - case.effects.keys()):
+            return f"also moves {', '.join(extra)}"
+        if missing := sorted(case.effects.keys() - done.keys()):
+            return f"leaves out {', '.join(missing)}"
+        for entity_id, (service, data) in case.effects.items():
+            if not any(name == service and data.items() <= given.items() for name, given in done[entity_id]):
+                calls = "; ".join(f"{name} {given}" for name, given in done[entity_id])
+                return f"{entity_id}: {calls}"
+        if unasked:
+            return f"calls {unasked[0]}, although nothing of the kind was asked for"
         if case.reads and case.reads not in read:
             return f"did not read the history of {case.reads}"
         return None
-
-    def _unasked(self, case: Case, calls: Sequence[llm.ToolInput]) -> str | None:
-        for call in calls:
-            tool = self._tools.get(call.tool_name)
-            if tool is None or (call.tool_name == ControlTool.name and case.effects):
-                continue
-            reads = tool.only_reads(call.tool_args) if isinstance(tool, HomeAgentTool) else False
-            if not reads:
-                return call.tool_name
-        return None
-
-    def _done(self, case: Case, calls: Sequence[llm.ToolInput]) -> dict[str, list[tuple[str, Any]]]:
-        done: dict[str, list[tuple[str, Any]]] = {}
-        for call in calls:
-            if call.tool_name != ControlTool.name:
-                continue
-            fitted, _ = fit_call(self._tools[ControlTool.name], call.tool_args)
-            verb, target, given = read_args(fitted)
-            for record in self._meant(case, target, domains_of(verb)):
-                made = plan(states()[record], verb, given, Units())
-                done.setdefault(record, []).extend((step.service, step.data) for step in made.calls)
-        return done
-
-    def _read(self, case: Case, calls: Sequence[llm.ToolInput]) -> set[str]:
-        found: set[str] = set()
-        for call in calls:
-            if call.tool_name == QueryTool.name and case.reads:
-                args = fit_call(self._tools[QueryTool.name], call.tool_args)[0]
-                if args.get("history"):
-                    found.update(self._meant(case, Target.from_args(args), None))
-        return found
 
     def _meant(self, case: Case, target: Target, domains: Any) -> list[str]:
         found = resolve(
@@ -310,22 +307,6 @@ class ModelAnswer:
 
     calls: Sequence[llm.ToolInput]
     words: str
-
-
-def _difference(case: Case, done: Mapping[str, list[tuple[str, Any]]], answer: ModelAnswer) -> str | None:
-    if case.effects and not done:
-        if claims_success(case, answer.words):
-            return "says that it is done, without a call"
-        return "makes no call"
-    if extra := sorted(done.keys() - case.effects.keys()):
-        return f"also moves {', '.join(extra)}"
-    if missing := sorted(case.effects.keys() - done.keys()):
-        return f"leaves out {', '.join(missing)}"
-    for entity_id, (service, data) in case.effects.items():
-        if not any(name == service and data.items() <= given.items() for name, given in done[entity_id]):
-            calls = "; ".join(f"{name} {given}" for name, given in done[entity_id])
-            return f"{entity_id}: {calls}"
-    return None
 
 
 def claims_success(case: Case, words: str) -> bool:

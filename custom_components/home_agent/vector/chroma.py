@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from itertools import batched
 from math import isfinite
@@ -15,7 +16,7 @@ import orjson
 from yarl import URL
 
 from ..inference.models import server_message, shorten
-from ..inference.transport import failure
+from ..inference.transport import failure, fetch
 from ..regex import lazy_regex
 from .store import Entry, Hit, StoreProblem, Value, VectorStoreError
 
@@ -122,13 +123,23 @@ class ChromaAPI:
         except TypeError:
             detail = "a text holds characters that cannot be sent"
             raise VectorStoreError(StoreProblem.INVALID, detail) from None
+        send = partial(
+            fetch,
+            self._session,
+            method,
+            URL(self._base + path, encoded=True),
+            data=data,
+            headers={"Content-Type": "application/json", **self._address.headers},
+            connect_seconds=CONNECT_SECONDS,
+            most=MAX_ANSWER,
+        )
         try:
             async with asyncio.timeout(SECONDS):
                 try:
-                    response, answer = await self._send(method, path, data)
+                    response, answer = await send()
                 except aiohttp.ServerDisconnectedError:
                     # The server closes connections that are kept open; every request may be sent twice.
-                    response, answer = await self._send(method, path, data)
+                    response, answer = await send()
         except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as err:
             untrusted = isinstance(err, aiohttp.ClientConnectorCertificateError)
             asked_badly = isinstance(err, ValueError) and not untrusted
@@ -144,17 +155,6 @@ class ChromaAPI:
         except orjson.JSONDecodeError:
             raise _unreadable() from None
 
-    async def _send(self, method: str, path: str, data: bytes | None) -> tuple[aiohttp.ClientResponse, bytes]:
-        async with self._session.request(
-            method,
-            URL(self._base + path, encoded=True),
-            data=data,
-            headers={"Content-Type": "application/json", **self._address.headers},
-            timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS),
-            allow_redirects=False,
-        ) as response:
-            return response, await _read(response)
-
     def _refusal(self, response: aiohttp.ClientResponse, answer: bytes) -> VectorStoreError:
         try:
             body = orjson.loads(answer)
@@ -168,15 +168,6 @@ class ChromaAPI:
         by_class = StoreProblem.UNAVAILABLE if theirs else StoreProblem.INVALID
         problem = next(worded, _STATUSES.get(response.status, by_class))
         return VectorStoreError(problem, shorten(f"{response.status}: {message}", self._secrets))
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    body = bytearray()
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > MAX_ANSWER:
-            raise VectorStoreError(StoreProblem.INVALID, "the answer is too large")
-    return bytes(body)
 
 
 def _part(name: str) -> str:
@@ -345,8 +336,19 @@ class ChromaStore:
         if conditions := [{key: {"$eq": value}} for key, value in (where or {}).items()]:
             body["where"] = conditions[0] if len(conditions) == 1 else {"$and": conditions}
         answer = await self._post(collection, "query", body)
-        rows = _columns(answer, "ids", *included, first=True)
-        return sorted((_hit(row, known.per_distance) for row in rows), key=lambda hit: -hit.similarity)
+        hits: list[Hit] = []
+        for key, text, metadata, distance in _columns(answer, "ids", *included, first=True):
+            try:
+                similarity = min(1.0, max(0.0, 1 - float(distance) * known.per_distance))
+            except (TypeError, ValueError) as err:
+                raise _unreadable() from err
+            kept = {
+                name: value
+                for name, value in _metadata(metadata).items()
+                if name != HASH and value is not None
+            }
+            hits.append(Hit(id=str(key), text=str(text or ""), similarity=similarity, metadata=kept))
+        return sorted(hits, key=lambda hit: -hit.similarity)
 
     async def async_close(self) -> None:
         """Forget what was learnt; the session is the caller's."""
@@ -449,17 +451,6 @@ def _columns(answer: Any, *names: str, first: bool = False) -> list[tuple[Any, .
 def _metadata(value: Any) -> dict[str, Any]:
     """Return the metadata, empty if there is none."""
     return value if isinstance(value, dict) else {}
-
-
-def _hit(row: Sequence[Any], per_distance: float) -> Hit:
-    """Return a result from its id, text, metadata and distance. Raises VectorStoreError."""
-    key, text, metadata, distance = row
-    try:
-        similarity = min(1.0, max(0.0, 1 - float(distance) * per_distance))
-    except (TypeError, ValueError) as err:
-        raise _unreadable() from err
-    kept = {name: value for name, value in _metadata(metadata).items() if name != HASH and value is not None}
-    return Hit(id=str(key), text=str(text or ""), similarity=similarity, metadata=kept)
 
 
 def _foreign(collection: str) -> VectorStoreError:

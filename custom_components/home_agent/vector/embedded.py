@@ -67,7 +67,15 @@ class Table:
         distinct = list({entry.id: entry for entry in entries}.values())
         if not distinct:
             return self
-        added = self._unit_vectors(distinct)
+        shapes = {np.shape(entry.vector) for entry in distinct}
+        expected = self.dimension or np.size(distinct[0].vector)
+        if shapes != {(expected,)} or not expected:
+            raise _other_dimension(expected, next(iter(shapes - {(expected,)}), (0,)))
+        given = np.stack([entry.vector for entry in distinct]).astype(np.float32)
+        lengths = np.linalg.norm(given, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all():
+            raise VectorStoreError(StoreProblem.INVALID, "a vector holds what is no number")
+        added: Numbers = given / np.where(lengths == 0, np.float32(1), lengths)
         places = {row.id: place for place, row in enumerate(self._rows)}
         taken = [places.setdefault(entry.id, len(places)) for entry in distinct]
         rows = [*self._rows, *[None] * (len(places) - len(self))]
@@ -110,19 +118,6 @@ class Table:
             if len(hits) == limit:
                 break
         return hits
-
-    def _unit_vectors(self, entries: Sequence[Entry]) -> Numbers:
-        """Return the vectors of entries as rows of length 1. Raises VectorStoreError."""
-        shapes = {np.shape(entry.vector) for entry in entries}
-        expected = self.dimension or np.size(entries[0].vector)
-        if shapes != {(expected,)} or not expected:
-            raise _other_dimension(expected, next(iter(shapes - {(expected,)}), (0,)))
-        vectors = np.stack([entry.vector for entry in entries]).astype(np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all():
-            raise VectorStoreError(StoreProblem.INVALID, "a vector holds what is no number")
-        unit: Numbers = vectors / np.where(lengths == 0, np.float32(1), lengths)
-        return unit
 
     def save(self, path: Path, collection: str) -> None:
         """Replace the file of this table. Raises OSError; the file is then what it was."""
@@ -169,26 +164,34 @@ class EmbeddedStore:
     def __init__(self, folder: Path, run: RunInThread) -> None:
         self._folder = folder
         self._run = run
-        self._started: dict[str, Table] | None = None
+        self._tables: dict[str, Table] = {}
         self._changing = asyncio.Lock()
         self._unsaved: set[str] = set()
         self._saving = asyncio.Lock()
         self._saver: asyncio.Task[None] | None = None
 
-    @property
-    def _tables(self) -> dict[str, Table]:
-        """Return the collections. Raises VectorStoreError before the start."""
-        if self._started is None:
-            raise VectorStoreError(StoreProblem.UNAVAILABLE, "the store is not started")
-        return self._started
-
     async def async_start(self) -> None:
         """Read all files."""
-        if self._started is None:
-            try:
-                self._started = await self._run(_read_folder, self._folder)
-            except OSError as err:
-                raise _failed(err) from err
+
+        def read() -> dict[str, Table]:
+            """Read every collection; whatever else is there goes. Raises OSError."""
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            tables: dict[str, Table] = {}
+            for path in sorted(filter(Path.is_file, self._folder.iterdir())):
+                try:
+                    collection, table = Table.load(path)
+                except Exception as err:  # noqa: BLE001 - a damaged file may raise anything
+                    LOGGER.warning("The vectors in %s cannot be read, they are made again: %s", path, err)
+                    with suppress(OSError):
+                        path.unlink()
+                else:
+                    tables[collection] = table
+            return tables
+
+        try:
+            self._tables = await self._run(read)
+        except OSError as err:
+            raise _failed(err) from err
 
     async def async_collections(self) -> Mapping[str, str | None]:
         """Return the collections with their fingerprints."""
@@ -203,7 +206,6 @@ class EmbeddedStore:
         """Remove a collection, and its file at once."""
         path = self._folder / file_name(collection)
         async with self._changing, self._saving:
-            _ = self._tables
             try:
                 await self._finish(lambda: path.unlink(missing_ok=True))
             except OSError as err:
@@ -238,10 +240,8 @@ class EmbeddedStore:
         if self._saver is not None:
             self._saver.cancel()
             await asyncio.wait([self._saver])
-        if self._started is None:
-            return
         failure = await self._async_save()
-        self._started = None
+        self._tables = {}
         if failure is not None:
             raise _failed(failure)
 
@@ -255,15 +255,15 @@ class EmbeddedStore:
         """Keep a changed collection, and write it after a while with whatever else changes until then."""
         self._tables[collection] = table
         self._unsaved.add(collection)
-        if self._saver is None or self._saver.done():
-            name = "home_agent save vectors"
-            self._saver = asyncio.create_task(self._async_save_later(), name=name, eager_start=True)
 
-    async def _async_save_later(self) -> None:
-        pause = SAVE_SECONDS
-        while self._unsaved:
-            await asyncio.sleep(pause)
-            pause = SAVE_SECONDS if await self._async_save() is None else RETRY_SECONDS
+        async def save() -> None:
+            pause = SAVE_SECONDS
+            while self._unsaved:
+                await asyncio.sleep(pause)
+                pause = SAVE_SECONDS if await self._async_save() is None else RETRY_SECONDS
+
+        if self._saver is None or self._saver.done():
+            self._saver = asyncio.create_task(save(), name="home_agent save vectors", eager_start=True)
 
     async def _async_save(self) -> OSError | None:
         """Write what is not written yet; return what went wrong last."""
@@ -290,22 +290,6 @@ class EmbeddedStore:
         except asyncio.CancelledError:
             await asyncio.wait([work])
             raise
-
-
-def _read_folder(folder: Path) -> dict[str, Table]:
-    """Read every collection; whatever else is there goes. Raises OSError."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    tables: dict[str, Table] = {}
-    for path in sorted(filter(Path.is_file, folder.iterdir())):
-        try:
-            collection, table = Table.load(path)
-        except Exception as err:  # noqa: BLE001 - a damaged file may raise anything
-            LOGGER.warning("The vectors in %s cannot be read, they are made again: %s", path, err)
-            with suppress(OSError):
-                path.unlink()
-        else:
-            tables[collection] = table
-    return tables
 
 
 def _failed(err: OSError) -> VectorStoreError:

@@ -104,15 +104,12 @@ class Model(Protocol):
     @property
     def fingerprint(self) -> str:
         """Which model this is."""
-        ...
 
     async def async_embed(self, texts: Sequence[str]) -> Sequence[Any]:
         """Return the vectors of one batch of texts. Raises EmbeddingError."""
-        ...
 
     async def async_close(self) -> None:
         """Let go of what it holds."""
-        ...
 
 
 class CachedEmbedder:
@@ -128,18 +125,14 @@ class CachedEmbedder:
         self._limit = kept
         self._kept: OrderedDict[str, Vector] = OrderedDict()
         self._asked: dict[str, asyncio.Task[Mapping[str, Vector]]] = {}
-        self._dimension: int | None = None
+        self.dimension: int | None = None
+        """Numbers in a vector, None before the first one."""
         self._closed = False
 
     @property
     def fingerprint(self) -> str:
         """Which model this is, without its dimension: vectors of another one cannot be compared."""
         return self._model.fingerprint
-
-    @property
-    def dimension(self) -> int | None:
-        """Numbers in a vector, None before the first one."""
-        return self._dimension
 
     async def async_embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text, in order.
@@ -192,16 +185,16 @@ class CachedEmbedder:
     async def _async_ask(self, batch: Sequence[str]) -> Mapping[str, Vector]:
         """Return the checked vectors of a batch, and keep them."""
         answer = await self._model.async_embed(batch)
-        if len(batch) == len(answer) == 1 and self._dimension == _length(answer[0]):
+        if len(batch) == 1 and self.dimension is not None:
             vectors = _checked(answer, 1)  # a sentence of a turn; a worker thread would take longer than this
         else:
             vectors = await asyncio.get_running_loop().run_in_executor(None, _checked, answer, len(batch))
         dimension = len(vectors[0])
-        if self._dimension not in (None, dimension):
-            before, self._dimension = self._dimension, None
+        if self.dimension not in (None, dimension):
+            before, self.dimension = self.dimension, None
             self._kept.clear()
             raise EmbeddingError(f"the embedding model gives {dimension} numbers now, {before} before")
-        self._dimension = dimension
+        self.dimension = dimension
         found = dict(zip(batch, vectors, strict=True))
         self._kept.update(found)
         while len(self._kept) > self._limit:
@@ -235,18 +228,13 @@ def _batches(texts: Sequence[str]) -> Iterable[Sequence[str]]:
         yield batch
 
 
-def _length(vector: Any) -> int | None:
-    """Return how many numbers a vector has, None for what is none."""
-    return len(vector) if hasattr(vector, "__len__") else None
-
-
 def _checked(vectors: Sequence[Any], count: int) -> list[Vector]:
     """Return vectors of length 1 as float32. Raises EmbeddingError."""
     import numpy as np  # noqa: PLC0415 - only where vectors are in use
 
-    if len(vectors) != count:
-        raise EmbeddingError(f"{len(vectors)} embeddings for {count} texts")
     try:
+        if len(vectors) != count:
+            raise EmbeddingError(f"{len(vectors)} embeddings for {count} texts")
         rows = np.asarray(vectors, dtype=np.float64)
     except TypeError, ValueError, OverflowError:
         raise EmbeddingError("embeddings of different lengths, or not of numbers") from None

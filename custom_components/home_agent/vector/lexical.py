@@ -253,37 +253,33 @@ class LexicalIndex:
         number = len(self._keys)
         self._keys.append(document.key)
         self._numbers[document.key] = number
-        texts = tuple(dict.fromkeys(self._text_id(text, weight) for text, weight in document.fields))
+        for text, weight in document.fields:
+            if (text, weight) in self._text_ids:
+                continue
+            text_id = self._text_ids[text, weight] = len(self._text_words)
+            counts: Counter[int] = Counter()
+            for word in words(text):
+                word_id = self._word_ids.setdefault(word, len(self._words))
+                if word_id == len(self._words):
+                    self._words.append(word)
+                    self._counts.append(0)
+                    self._postings.append(array("I"))
+                counts[word_id] += 1
+            self._text_words.append(tuple(counts))
+            self._text_weights.append(weight)
+            self._text_documents.append([])
+            for word_id, count in counts.items():
+                self._postings[word_id].append(text_id)
+                if count > 1:
+                    repeated = count * (SATURATION + 1) / (count + SATURATION)
+                    self._repeats.setdefault(word_id, []).append((text_id, repeated))
+        texts = tuple(dict.fromkeys(self._text_ids[field] for field in document.fields))
         self._texts.append(texts)
         self._titles.append(tuple(text for text in texts if self._text_weights[text] >= TITLE_WEIGHT))
-        for text in texts:
-            self._text_documents[text].append(number)
+        for text_id in texts:
+            self._text_documents[text_id].append(number)
         for word_id in {word_id for text in texts for word_id in self._text_words[text]}:
             self._counts[word_id] += 1
-
-    def _text_id(self, text: str, weight: float) -> int:
-        known = self._text_ids.get((text, weight))
-        if known is not None:
-            return known
-        text_id = self._text_ids[text, weight] = len(self._text_words)
-        counts = Counter(self._word_id(word) for word in words(text))
-        self._text_words.append(tuple(counts))
-        self._text_weights.append(weight)
-        self._text_documents.append([])
-        for word_id, count in counts.items():
-            self._postings[word_id].append(text_id)
-            if count > 1:
-                repeated = count * (SATURATION + 1) / (count + SATURATION)
-                self._repeats.setdefault(word_id, []).append((text_id, repeated))
-        return text_id
-
-    def _word_id(self, word: str) -> int:
-        word_id = self._word_ids.setdefault(word, len(self._words))
-        if word_id == len(self._words):
-            self._words.append(word)
-            self._counts.append(0)
-            self._postings.append(array("I"))
-        return word_id
 
     def _score(self, meanings: Iterable[Sequence[tuple[int, float]]]) -> list[float]:
         """Return the score of each document; each word counts as the best it may mean in a text."""

@@ -67,41 +67,32 @@ class VectorStore(Protocol):
 
     async def async_start(self) -> None:
         """Reach the store or read its files."""
-        ...
 
     async def async_collections(self) -> Mapping[str, str | None]:
         """Return the collections that are there, each with the fingerprint of the embedder that filled it."""
-        ...
 
     async def async_create(self, collection: str, fingerprint: str) -> None:
         """Make an empty collection; one that is there is emptied.
 
         REFUSED where another program filled it: that one can only be read.
         """
-        ...
 
     async def async_drop(self, collection: str) -> None:
         """Remove a collection with its content; a missing one is not an error."""
-        ...
 
     async def async_hashes(self, collection: str) -> Mapping[str, str]:
         """Return the content hash of each id that is kept."""
-        ...
 
     async def async_upsert(self, collection: str, entries: Sequence[Entry]) -> None:
         """Add entries, or replace those of the same id."""
-        ...
 
     async def async_delete(self, collection: str, ids: Collection[str]) -> None:
         """Remove entries; ids that are not there are no error."""
-        ...
 
     async def async_search(
         self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
     ) -> list[Hit]:
         """Return the closest entries, best first; `where` asks for equal metadata."""
-        ...
 
     async def async_close(self) -> None:
         """Write what is not written yet and let go."""
-        ...

@@ -19,14 +19,15 @@ class Calm:
     @callback
     def wait(self, _event: object = None) -> None:
         """Look in a while, unless that is going to happen or Home Assistant has not started."""
-        if self._cancel is None and self._hass.state is CoreState.running:
-            job = HassJob(self._on_calm, "home_agent watching", cancel_on_shutdown=True)
-            self._cancel = async_call_later(self._hass, self._seconds, job)
 
-    @callback
-    def _on_calm(self, _now: datetime) -> None:
-        self._cancel = None
-        self._look()
+        @callback
+        def look(_now: datetime) -> None:
+            self._cancel = None
+            self._look()
+
+        if self._cancel is None and self._hass.state is CoreState.running:
+            job = HassJob(look, "home_agent watching", cancel_on_shutdown=True)
+            self._cancel = async_call_later(self._hass, self._seconds, job)
 
     @callback
     def stop(self) -> None:

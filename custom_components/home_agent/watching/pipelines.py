@@ -8,7 +8,7 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.start import async_at_started
 
 from ..agents import async_change_options
-from ..agents.assistants import ASSIST
+from ..agents.assistants import ASSIST, pipelines_of
 from ..const import (
     CONF_LOCAL_FIRST,
     CONF_POLICY_BLOCKED,
@@ -112,16 +112,8 @@ def _issue_id(entry: Agent) -> str:
 
 def _bypassing(hass: HomeAssistant, entry: Agent) -> list[Pipeline]:
     """Return the pipelines with this agent that ask Home Assistant's own sentences first."""
-    if ASSIST not in hass.config.components:
-        return []
-    from homeassistant.components.assist_pipeline import async_get_pipelines  # noqa: PLC0415
-
-    agent = conversation_entity(hass, entry.entry_id)
-    return [
-        pipeline
-        for pipeline in async_get_pipelines(hass)
-        if pipeline.prefer_local_intents and pipeline.conversation_engine in (agent, entry.entry_id)
-    ]
+    own = pipelines_of(hass, (conversation_entity(hass, entry.entry_id), entry.entry_id))
+    return [pipeline for pipeline in own if pipeline.prefer_local_intents]
 
 
 LIMITING: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES)

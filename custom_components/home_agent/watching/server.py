@@ -49,16 +49,17 @@ class ServerWatch:
         self._router.heard = self._note_result
         self._queue.want(self._entry.entry_id, self._entry.runtime_data.settings.get(CONF_PARALLEL))
         self._ask()
-        return self._stop
 
-    @callback
-    def _stop(self) -> None:
-        """Stop asking; the state of a server that is not asked is unknown."""
-        self._router.heard = None
-        self._queue.want(self._entry.entry_id, None)
-        self._end_pause()
-        withdraw(self._hass, self._down)
-        withdraw(self._hass, self._missing)
+        @callback
+        def stop() -> None:
+            """Stop asking; the state of a server that is not asked is unknown."""
+            self._router.heard = None
+            self._queue.want(self._entry.entry_id, None)
+            self._end_pause()
+            withdraw(self._hass, self._down)
+            withdraw(self._hass, self._missing)
+
+        return stop
 
     @callback
     def _note_result(self, name: str, err: ModelServerError | None) -> None:

@@ -280,13 +280,14 @@ class _NameWatch:
                 if not gone:
                     withdraw(self._hass, issue_id(key, self._entry))
                 elif names.loading:
-                    gone = [one for one in gone if one.name in self._renamed or self._is_certain(names, one)]
+                    sure = (PERSONS, *PLACES, *PEOPLE)  # of these nothing may still come
+                    gone = [
+                        one
+                        for one in gone
+                        if one.name in self._renamed or one.field in sure or not names.has(one.name)
+                    ]
                 if gone:
                     await self._async_report(key, gone, now)
-
-    def _is_certain(self, names: RuleNames, one: NamedThing) -> bool:
-        """Return whether something that is unknown cannot come any more either."""
-        return one.field in (PERSONS, *PLACES, *PEOPLE) or not names.has(one.name)
 
     async def _async_matches(self, names: RuleNames, one: NamedThing) -> bool:
         if one.field in PEOPLE:

@@ -56,8 +56,6 @@ class ContextProvider(Protocol):
 
     async def async_prepare(self, house: HouseSnapshot) -> None:
         """Build caches that the first sentence would otherwise wait for."""
-        ...
 
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return the slot for a sentence; it may raise, which only costs the slot."""
-        ...

@@ -161,7 +161,10 @@ class _Selector:
         self._implied: set[str] = set()
         """The kinds that are implied, not named."""
         places = names.places
-        if places and self._tells_position():
+        # The word for a place may tell how far open something is: "unten" of blinds.
+        tells_position = topic.states.get("closed", frozenset()) | topic.states.get("open", frozenset())
+        kinds = {key.partition(".")[0] for keys in topic.kinds.values() for key in keys}
+        if names.place_words <= tells_position and any(DOMAINS[kind].active == "open" for kind in kinds):
             places.clear()
         self._place = next(iter(places.values())).name if len(places) == 1 else ""
         self._before = [record for key in before if (record := house.entities.get(key)) is not None]
@@ -187,8 +190,15 @@ class _Selector:
             return _arranged(records, [])
         if ordered := self._ordered_before(named):
             return replace(_arranged([*ordered, *records], []), goes_on=True)
-        if not named and not kinds and (alike := self._alike()):
-            return replace(_arranged(alike, []), goes_on=True)
+        # Others of the kinds of the turn before that the sentence names in part: "Tom's too".
+        names, unknown = self._names, topic.rest - self._names.place_words
+        rest = [index for index in unknown if len(topic.words[index].folded) > 1]
+        if not (named or kinds or names.places) and 0 < len(rest) <= MAX_NAMED:
+            said = [names.meant.get(index, frozenset()) for index in rest]
+            others = self._others(self._before)
+            alike = [one for one in others if all(map(names.words(one).intersection, said))]
+            if alike:
+                return replace(_arranged(alike[:MAX_BEFORE], []), goes_on=True)
         if self._goes_on(named, kinds):
             return replace(self._follow_up(kinds), goes_on=True)
         groups = self._groups(kinds, named)
@@ -309,24 +319,10 @@ class _Selector:
         return any(key == record.domain or fits(record, key, self._keys) for key in kinds)
 
     def _follow_up(self, kinds: Collection[str]) -> Selection:
-        """Return the entities of the turn before; in another room, those of the same kinds there."""
+        """Return the entities of the turn before; in another room, what is like them there."""
         before = [record for record in self._before if self._is_one_of(record, kinds)] or self._before
-        if self._names.places:
-            there = self._same_kinds_there(before)
-            return _arranged((), [Group(there, self._place)] if there else [])
-        if self._topic.others:
-            rooms = {record.area_id for record in before}
-            others = self._others(before)
-            others = [record for record in others if record.area_id in rooms] or others
-            return _arranged(before[:MAX_BEFORE], [Group(others)])
-        return _arranged((), [Group(before)]) if len(before) > MAX_BEFORE else _arranged(before, [])
-
-    def _same_kinds_there(self, before: Sequence[EntityRecord]) -> list[EntityRecord]:
-        """Return what is in the place that is named: of the same kinds, else of the same domains."""
-        asks = self._topic.is_asked or self._topic.asks_which
-        if asks and any(fits(one, MEASURED, self._keys) or one.domain == "climate" for one in before):
-            candidates = [list(self._all_of(MEASURED))]
-        else:
+        if self._names.places:  # of the same kinds there, else of the same domains
+            asks = self._topic.is_asked or self._topic.asks_which
             known = {(one.domain, one.device_class) for one in before}
             domains = {one.domain for one in before if DOMAINS[one.domain].actions}
             listed = by_kind(self._house).items()
@@ -334,20 +330,17 @@ class _Selector:
                 [record for kind, records in listed if kind in known for record in records],
                 [record for kind, records in listed if kind[0] in domains for record in records],
             ]
-        for records in candidates:
-            if there := list(filter(self._is_there, records)):
-                return sorted(there, key=lambda record: record.entity_id)
-        return []
-
-    def _alike(self) -> list[EntityRecord]:
-        """Return entities of the kinds of the turn before that a sentence names in part: "Tom's too"."""
-        topic, names = self._topic, self._names
-        rest = [index for index in topic.rest - names.place_words if len(topic.words[index].folded) > 1]
-        if not self._before or names.places or not 0 < len(rest) <= MAX_NAMED:
-            return []
-        said = [names.meant.get(index, frozenset()) for index in rest]
-        others = self._others(self._before)
-        return [one for one in others if all(map(names.words(one).intersection, said))][:MAX_BEFORE]
+            if asks and any(fits(one, MEASURED, self._keys) or one.domain == "climate" for one in before):
+                candidates = [list(self._all_of(MEASURED))]
+            there = next(filter(None, (list(filter(self._is_there, one)) for one in candidates)), [])
+            there.sort(key=lambda record: record.entity_id)
+            return _arranged((), [Group(there, self._place)] if there else [])
+        if self._topic.others:
+            rooms = {record.area_id for record in before}
+            others = self._others(before)
+            others = [record for record in others if record.area_id in rooms] or others
+            return _arranged(before[:MAX_BEFORE], [Group(others)])
+        return _arranged((), [Group(before)]) if len(before) > MAX_BEFORE else _arranged(before, [])
 
     def _others(self, before: Sequence[EntityRecord]) -> list[EntityRecord]:
         """Return the other entities of the same kinds."""
@@ -357,14 +350,6 @@ class _Selector:
         return [record for kind in kinds for record in known.get(kind, ()) if record.entity_id not in ids]
 
     # What is shown of them
-
-    def _tells_position(self) -> bool:
-        """Return whether the word for a place tells how far open something is: "unten" of blinds."""
-        at = self._topic.states.get("closed", frozenset()) | self._topic.states.get("open", frozenset())
-        opening = (key for keys in self._topic.kinds.values() for key in keys)
-        return self._names.place_words <= at and any(
-            DOMAINS[key.partition(".")[0]].active == "open" for key in opening
-        )
 
     def _groups(self, kinds: Collection[str], named: Sequence[NamedEntity]) -> list[Group]:
         shown = {one.record.entity_id for one in named}
@@ -381,33 +366,32 @@ class _Selector:
                 continue  # what is named tells its own
             members = self._where(members, measured=key == MEASURED)
             members = [record for record in members if record.entity_id not in shown]
-            if members := self._lively_first(key, members):
-                members = [*self._controls(members), *members] if topic.commands else members
+            if DOMAINS[key.partition(".")[0]].active == "playing":
+                # Players that play or are paused come first; "louder" is about no others.
+                lively = {record.entity_id for record in members if self._is_lively(record)}
+                implied = (one for other in self._implied for one in self._where(self._all_of(other)))
+                if key in self._implied and any(map(self._is_lively, implied)):
+                    members = [record for record in members if record.entity_id in lively]
+                members.sort(key=lambda record: record.entity_id not in lively)
+            if members:
+                if topic.commands:
+                    # What a command can do something with of the devices of readings: the lock of a door.
+                    devices = {
+                        one.device for one in members if one.device and not DOMAINS[one.domain].actions
+                    }
+                    known = {one.entity_id for one in members}
+                    controls = [
+                        record
+                        for record in (self._house.entities.values() if devices else ())
+                        if record.device in devices and record.category is None
+                        if record.entity_id not in known and DOMAINS[record.domain].actions
+                    ]
+                    members = [*controls, *members]
                 place = self._here(members)
                 asks = topic.asks_which and not topic.commands and not topic.asks_all
                 resting = asks and bool(self._states) and self._states <= {"off", "closed", "locked"}
                 groups.append(Group(members, place, about=True, resting=resting, measured=key == MEASURED))
         return groups
-
-    def _controls(self, members: Sequence[EntityRecord]) -> Iterable[EntityRecord]:
-        """Return what a command can do something with of the devices of readings: the lock of a door."""
-        devices = {one.device for one in members if one.device and not DOMAINS[one.domain].actions}
-        known = {one.entity_id for one in members}
-        for record in self._house.entities.values() if devices else ():
-            fits_in = record.device in devices and record.category is None and record.entity_id not in known
-            if fits_in and DOMAINS[record.domain].actions:
-                yield record
-
-    def _lively_first(self, key: str, members: list[EntityRecord]) -> list[EntityRecord]:
-        """Return players with those first that play or are paused; "louder" is about no others."""
-        if DOMAINS[key.partition(".")[0]].active != "playing":
-            return members
-        lively = {record.entity_id for record in members if self._is_lively(record)}
-        if key in self._implied and any(
-            self._is_lively(record) for other in self._implied for record in self._where(self._all_of(other))
-        ):
-            return [record for record in members if record.entity_id in lively]
-        return sorted(members, key=lambda record: record.entity_id not in lively)
 
     def _is_lively(self, record: EntityRecord) -> bool:
         state = self._hass.states.get(record.entity_id)
@@ -438,7 +422,10 @@ class _Selector:
     def _without_kind(self) -> list[Group]:
         topic, places = self._topic, self._names.places
         unexplained = topic.rest - self._names.place_words
-        if wished := self._wished():
+        # What is asked for without naming it: "I can't see" is about a light.
+        words = vocabulary(topic.language)
+        keys = {text.split()[0]: key for key, text in words.classes.items() if text}
+        if wished := {keys[name] for name in words.wishes.find(self._sentence) if name in keys}:
             return self._groups(wished, ())
         if unexplained and not (places and topic.commands):
             return []
@@ -446,48 +433,26 @@ class _Selector:
             return [Group(self._where(self._house.entities.values()), self._place, offline=True)]
         if not (self._states or places) or not (topic.asks_which or topic.is_asked or places):
             return []
-        members = self._where(self._of_states())
-        if not members:
-            return []
-        place = self._here(members)
-        return [Group(members, place, about="playing" in self._states, merged=True)]
-
-    def _of_states(self) -> list[EntityRecord]:
-        topic = self._topic
         asks = topic.is_asked or topic.asks_which or not topic.commands
         wanted = (self._states if asks else set()) or {"on"}
-        found = [
-            record
-            for records in by_kind(self._house).values()
-            if self._can_be(records[0], wanted)
-            for record in records
-            if record.category is None
-        ]
+
+        def can_be(record: EntityRecord) -> bool:
+            facts, opens = DOMAINS[record.domain], state_words(record)[0] in OPENINGS
+            if wanted & {"open", "closed", "locked", "secure"}:
+                if "locked" in wanted and not wanted & {"secure", "open", "closed"}:
+                    return state_words(record)[0] == "unlocked"
+                return opens and (record.domain != "lock" or bool(wanted & {"secure", "locked"}))
+            if "playing" in wanted and "on" not in wanted:
+                return facts.active == "playing"
+            return "low" not in wanted and facts.in_everything and not opens
+
+        kinds = [records for records in by_kind(self._house).values() if can_be(records[0])]
+        members = self._where(one for records in kinds for one in records if one.category is None)
+        if not members:
+            return []
         first = "playing" if "playing" in wanted else "on"
-        found.sort(key=lambda record: (DOMAINS[record.domain].active != first, record.domain != "light"))
-        return found
-
-    @staticmethod
-    def _can_be(record: EntityRecord, wanted: AbstractSet[str]) -> bool:
-        facts = DOMAINS[record.domain]
-        word, _rest = state_words(record)
-        if wanted & {"open", "closed", "locked", "secure"}:
-            opens = word in OPENINGS
-            if "locked" in wanted and not wanted & {"secure", "open", "closed"}:
-                return word == "unlocked"
-            return opens and (record.domain != "lock" or bool(wanted & {"secure", "locked"}))
-        if "playing" in wanted and "on" not in wanted:
-            return facts.active == "playing"
-        if "low" in wanted:
-            return False
-        return facts.in_everything and word not in OPENINGS
-
-    def _wished(self) -> set[str]:
-        """Return the kinds that a sentence asks for without naming them: "I can't see" is about a light."""
-        words = vocabulary(self._topic.language)
-        found = words.wishes.find(self._sentence)
-        keys = {text.split()[0]: key for key, text in words.classes.items() if text}
-        return {keys[name] for name in found if name in keys}
+        members.sort(key=lambda record: (DOMAINS[record.domain].active != first, record.domain != "light"))
+        return [Group(members, self._here(members), about="playing" in self._states, merged=True)]
 
 
 def _arranged(records: Sequence[EntityRecord], groups: Iterable[Group], few: int = ALONE) -> Selection:

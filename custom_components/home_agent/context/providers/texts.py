@@ -3,11 +3,10 @@
 The authors of these passages are not trusted: each is one quoted line.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cache, lru_cache
-from typing import Final, NamedTuple, override
+from typing import Final, override
 
 from homeassistant.util import dt as dt_util
 
@@ -23,7 +22,7 @@ from ...memory.records import Memory, ProfileEntry, Sensitivity, is_entry_visibl
 from ...safety.disclosure import AT_HOME, Disclosure
 from ...safety.firewall import firewall
 from ...texts import clean, quoted, words
-from ..named import Topic, language_of, read_topic
+from ..named import language_of, read_topic
 from ..window import Budget, Slot, estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup
 
@@ -66,8 +65,10 @@ def personal_fit(sentence: str, spoken: str) -> PersonalFit:
     orders = bool(topic.commands)
     house = asks_state or bool(topic.kinds or topic.implied or topic.everything)
     said = {at + offset for at, match in found["person"].items() for offset in range(match.words)}
+    empty = {*topic.weak, *topic.commands, *states, *said}
+    content = " ".join(word.plain for at, word in enumerate(topic.words) if at not in empty)
     return PersonalFit(
-        words=_content(topic, said) if orders or house else sentence,
+        words=content if orders or house else sentence,
         meaning=CLEAR if orders else RELEVANT,
         about_person=topic.is_asked and bool(said) and not (orders or house or topic.elsewhere),
         about_food=bool(found["food"]),
@@ -79,12 +80,6 @@ def is_about_diet(text: str, spoken: str) -> bool:
     language = language_of(text, spoken)
     said = tuple(word for clause in clauses(text) for word in clause.words)
     return language is None or bool(_lexicon(language).matches("diet", said))
-
-
-def _content(topic: Topic, beside: set[int]) -> str:
-    states = {at for found in topic.states.values() for at in found}
-    empty = {*topic.weak, *topic.commands, *states, *beside}
-    return " ".join(word.plain for at, word in enumerate(topic.words) if at not in empty)
 
 
 @cache
@@ -111,16 +106,6 @@ DIETS: Final = 1
 """Memories and entries about a diet beside a sentence about food that does not touch them."""
 
 
-class _PersonalLine(NamedTuple):
-    """Something that a speaker may know; sorted, the household's comes first, then the oldest."""
-
-    is_personal: bool
-    since: datetime
-    id: str
-    line: str
-    goes_out: bool
-
-
 def everything_known(setup: ProviderSetup, speaker: Speaker, budget: Budget) -> tuple[Slot, Collection[str]]:
     """Return all that a speaker may know where it is short, and the ids of it.
 
@@ -141,39 +126,24 @@ def everything_known(setup: ProviderSetup, speaker: Speaker, budget: Budget) -> 
     ]
     if len(entries) + len(memories) > WHOLE / SHORTEST:
         return NOTHING
-    profile = [
-        _PersonalLine(
-            entry.person is not None,
-            entry.first_seen,
-            entry.id,
-            _profile_line(entry),
-            is_entry_visible(entry, person_id, away),
-        )
-        for entry in entries
-    ]
-    remembered = [
-        _PersonalLine(
-            memory.person is not None,
-            memory.created_at,
-            memory.id,
-            _memory_line(memory),
-            is_visible(memory, person_id, away),
-        )
-        for memory in memories
-    ]
-    sizes = [sum(estimate_tokens(known.line) for known in part) for part in (profile, remembered)]
+    # The household's comes first, then the oldest.
+    profile = [(one.person is not None, one.first_seen, one.id, _profile_line(one)) for one in entries]
+    remembered = [(one.person is not None, one.created_at, one.id, _memory_line(one)) for one in memories]
+    sizes = [sum(estimate_tokens(line) for *_, line in part) for part in (profile, remembered)]
     if sizes[0] > budget.profile or sizes[1] > budget.memories or sum(sizes) > WHOLE:
         return NOTHING
-    shown = [known for known in sorted((*profile, *remembered)) if not _reads_like_order(known.line)]
+    go_out = {entry.id for entry in entries if is_entry_visible(entry, person_id, away)}
+    go_out |= {memory.id for memory in memories if is_visible(memory, person_id, away)}
+    shown = {key: line for *_, key, line in sorted((*profile, *remembered)) if not _reads_like_order(line)}
     slot = Slot(
         heading=WHOLE_HEADING,
-        lines=tuple(known.line for known in shown),
-        outside=tuple(known.line for known in shown if known.goes_out),
+        lines=tuple(shown.values()),
+        outside=tuple(line for key, line in shown.items() if key in go_out),
         said=True,
         stable=True,
         name="memories",
     )
-    return slot, {known.id for known in shown}
+    return slot, shown.keys()
 
 
 @lru_cache(maxsize=256)
@@ -209,25 +179,21 @@ class MemoryContextProvider(ContextProvider):
             request.sentence, self._top_k, may_see=may_see, words=fit.words, least_meaning=fit.meaning
         )
         relevant = [item.memory for item in found if item.relevance >= RELEVANT]
-        chosen = list(dict.fromkeys((*relevant, *self._unsaid(fit, request, may_see))))[: self._top_k]
+        unsaid: list[Memory] = []
+        if fit.about_person:
+            unsaid = self._memories.always_relevant(dt_util.utcnow(), may_see, ALWAYS)
+        elif fit.about_food:
+            known = self._memories.always_relevant(dt_util.utcnow(), may_see, 0.0)  # an allergy does not fade
+            diets = [one for one in known if is_about_diet(one.content, request.speaker.language)]
+            said = set(words(request.sentence))
+            unsaid = sorted(diets, key=lambda one: said.isdisjoint(words(one.content)))[:DIETS]
+        chosen = list(dict.fromkeys((*relevant, *unsaid)))[: self._top_k]
         self._memories.touch([memory.id for memory in relevant], dt_util.utcnow())
         relevance = {item.memory.id: item.relevance for item in found}
         lines = [(_memory_line(memory), may_see(memory, self._away)) for memory in chosen]
         slot = _personal_slot(MEMORY_HEADING, lines, request.budget.memories)
         scores = (relevance.get(memory.id) for memory in chosen[: len(slot.lines)])
         return replace(slot, scores=tuple({} if score is None else {"relevance": score} for score in scores))
-
-    def _unsaid(
-        self, fit: PersonalFit, request: ContextRequest, may_see: Callable[[Memory], bool]
-    ) -> list[Memory]:
-        if not (fit.about_person or fit.about_food):
-            return []
-        if fit.about_person:
-            return self._memories.always_relevant(dt_util.utcnow(), may_see, ALWAYS)
-        known = self._memories.always_relevant(dt_util.utcnow(), may_see, 0.0)  # an allergy does not fade
-        diets = [one for one in known if is_about_diet(one.content, request.speaker.language)]
-        said = set(words(request.sentence))
-        return sorted(diets, key=lambda one: said.isdisjoint(words(one.content)))[:DIETS]
 
 
 def _memory_line(memory: Memory) -> str:

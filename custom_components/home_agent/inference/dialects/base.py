@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
+from operator import attrgetter
 import secrets
 import string
 from typing import Any, ClassVar, Final
@@ -161,7 +163,9 @@ class CallAssembler:
         """Take one entry; return the calls before it that are whole now."""
         function = entry.get("function") or entry
         call_id, name = _text(entry.get("id")), _text(function.get("name"))
-        fragment = _fragment(function.get("arguments"))
+        fragment = function.get("arguments")
+        if not isinstance(fragment, str):
+            fragment = "" if fragment is None else orjson.dumps(fragment).decode()
         index = entry.get("index")
         index = index if isinstance(index, int) else None
         call = self._find(index, call_id, name, fragment)
@@ -169,7 +173,9 @@ class CallAssembler:
         if call is None:
             if len(self._calls) >= MAX_CALLS:
                 return []
-            done = self._whole()
+            # The open calls, in order, up to the first whose arguments are unfinished.
+            opened = [known for known in self._calls if not known.emitted]
+            done = [self._emit(known) for known in takewhile(attrgetter("complete"), opened)]
             call = _Call(call_id, name)
             self._calls.append(call)
             self.size += len(name)
@@ -199,17 +205,6 @@ class CallAssembler:
         if call_id and call.id:
             return call if call_id == call.id else None
         return None if name != call.name or (fragment and call.complete and call.parts) else call
-
-    def _whole(self) -> list[ToolCall]:
-        """Return the open calls, in order, up to the first whose arguments are unfinished."""
-        done = []
-        for call in self._calls:
-            if call.emitted:
-                continue
-            if not call.complete:
-                break
-            done.append(self._emit(call))
-        return done
 
     def _emit(self, call: _Call) -> ToolCall:
         call.emitted = True
@@ -248,12 +243,6 @@ def is_json(text: str) -> bool:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _fragment(arguments: Any) -> str:
-    if isinstance(arguments, str):
-        return arguments
-    return "" if arguments is None else orjson.dumps(arguments).decode()
 
 
 _ALWAYS_THINKING: Final = lazy_regex(

@@ -79,13 +79,8 @@ class Habit:
     """Weekdays, Monday is 0."""
     minute: int
     """Of the day, as a rule."""
-    support: int = 0
-    """Days on which it happened."""
-    of: int = 0
-    """Days on which it could have."""
     confidence: float = 0.0
     """From 0 to 1; grows with repetition, fades when the pattern breaks."""
-    last_seen: date | None = None
     others: tuple[str, ...] = ()
     """What is done with it at the same moment, like lamps that one button switches."""
     id: str = ""
@@ -163,7 +158,12 @@ def _habits(
         if found is None:
             return
         days, hits = found
-        confidence = _confidence(hits, days, span)
+        # The lower end of Wilson's interval; recent days count more.
+        happened_on = {hit.day for hit in hits}
+        weights = {day: 0.5 ** ((span[-1] - day).days / HALF_LIFE) for day in span if day.weekday() in days}
+        total = sum(weights.values())
+        share = sum(weight for day, weight in weights.items() if day in happened_on) / total
+        margin = sqrt(share * (1 - share) / total + 1 / (4 * total * total))
         # Whoever it was wherever that is known, if it is known in most cases.
         known = [person for hit in hits if (person := left[hit]) is not None]
         yield Habit(
@@ -172,10 +172,7 @@ def _habits(
             person=known[0] if len(set(known)) == 1 and 2 * len(known) > len(hits) else None,
             days=days,
             minute=(int(median(hit.minute for hit in hits)) + DAY_BEGINS) % MINUTES,
-            support=len({hit.day for hit in hits}),
-            of=sum(day.weekday() in days for day in span),
-            confidence=confidence,
-            last_seen=max(hit.day for hit in hits),
+            confidence=float(round((share + 1 / (2 * total) - margin) / (1 + 1 / total), 3)),
         )
         for hit in hits:
             del left[hit]
@@ -238,18 +235,6 @@ def _densest(moments: Sequence[_Act]) -> list[_Act]:
         if days > days_of_best:
             best, days_of_best = ordered[start:end], days
     return best
-
-
-def _confidence(hits: Iterable[_Act], days: Collection[int], span: Sequence[date]) -> float:
-    """Return the confidence of a habit: the lower end of Wilson's interval; recent days count more."""
-    happened_on = {hit.day for hit in hits}
-    weights = {day: 0.5 ** ((span[-1] - day).days / HALF_LIFE) for day in span if day.weekday() in days}
-    total = sum(weights.values())
-    share = sum(weight for day, weight in weights.items() if day in happened_on) / total
-    z = 1.0
-    centre = share + z * z / (2 * total)
-    margin = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    return float(round((centre - margin) / (1 + z * z / total), 3))
 
 
 def habit_day(at: datetime) -> date:
@@ -330,7 +315,15 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
         if habit.value != IN_USE:
             _add(kept, habit, seen, things)
     for habit in ordered:
-        if habit.value == IN_USE and not any(_draws(habit, other, things) for other in kept):
+        device = things.get(habit.subject, Thing()).device
+        # What something is switched on for draws power too.
+        if habit.value == IN_USE and not any(
+            device is not None
+            and other.value != OFF
+            and replace(other, subject=habit.subject, value=IN_USE, others=()).is_same(habit)
+            and any(things.get(subject, Thing()).device == device for subject in other.subjects)
+            for other in kept
+        ):
             kept.append(habit)
     return kept
 
@@ -338,7 +331,12 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
 def _add(kept: list[Habit], habit: Habit, seen: Seen, things: Things) -> None:
     domain = habit.subject.partition(".")[0]
     for place, known in enumerate(kept):
-        if not _is_one_act(known, habit, seen):
+        if known.value != habit.value or known.days != habit.days:
+            continue
+        times, others = _times(known, seen), _times(habit, seen)
+        places = ((bisect_left(others, moment - TOGETHER), moment) for moment in times)
+        together = sum(at < len(others) and others[at] <= moment + TOGETHER for at, moment in places)
+        if together < MOSTLY * max(len(times), len(others)):
             continue
         first, second = things.get(known.subject, Thing()), things.get(habit.subject, Thing())
         known_domain = known.subject.partition(".")[0]
@@ -356,25 +354,6 @@ def _add(kept: list[Habit], habit: Habit, seen: Seen, things: Things) -> None:
             kept[place] = replace(known, others=(*known.others, habit.subject), person=person)
             return
     kept.append(habit)
-
-
-def _is_one_act(one: Habit, other: Habit, seen: Seen) -> bool:
-    if one.value != other.value or one.days != other.days:
-        return False
-    times, others = _times(one, seen), _times(other, seen)
-    together = 0
-    for moment in times:
-        place = bisect_left(others, moment - TOGETHER)
-        together += place < len(others) and others[place] <= moment + TOGETHER
-    return together >= MOSTLY * max(len(times), len(others))
-
-
-def _draws(used: Habit, other: Habit, things: Things) -> bool:
-    device = things.get(used.subject, Thing()).device
-    if device is None or other.value == OFF:
-        return False
-    same = replace(other, subject=used.subject, value=used.value, others=()).is_same(used)
-    return same and any(things.get(subject, Thing()).device == device for subject in other.subjects)
 
 
 def _times(habit: Habit, seen: Seen) -> list[float]:

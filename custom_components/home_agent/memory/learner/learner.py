@@ -1,7 +1,7 @@
 """Learner: finds habits once a night and stores them as memories."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any, Final
@@ -169,7 +169,22 @@ class Learner:
                 self._trouble = str(err)
                 return
             self._trouble = ""
-            await self._async_find(until)
+            kept, watched = self._observations, {*self._observed(), *self._power_sensors()}
+            people = {person.id for person in persons(self._hass)}
+            people |= {f"{USER_PREFIX}{user.id}" for user in await self._hass.auth.async_get_users()}
+            kept.keep_only(watched, people)
+            last = dt_util.as_local(until).date() - timedelta(days=1)
+            entries = er.async_get(self._hass)
+            things = {
+                entity_id: Thing(
+                    entry.device_id if (entry := entries.async_get(entity_id)) else None,
+                    state.name if (state := self._hass.states.get(entity_id)) else "",
+                )
+                for entity_id in watched
+            }
+            found = await self._hass.async_add_executor_job(_find, kept, last, things)
+            new = [habit for habit in found if not any(map(habit.is_same, kept.silenced))]
+            await self._async_note(new, until)
 
     async def _async_collect(self, read_until: datetime | None, until: datetime) -> None:
         """Read the events since the last time, day by day; if one day fails, the earlier ones are kept."""
@@ -184,7 +199,21 @@ class Learner:
             changes = await self._source.async_changes(entity_ids, start, end)
             last = dict(kept.last)
             done = acts(changes, last)
-            observed = await self._async_attributed(await self._hass.async_add_executor_job(list, done))
+            # The persons who did it, and none of Home Assistant's own users.
+            known: dict[str | None, Person | None] = {}
+            observed: list[Observation] = []
+            for act in await self._hass.async_add_executor_job(list, done):
+                if act.person not in known:
+                    user = await self._hass.auth.async_get_user(act.person) if act.person else None
+                    is_own = user is None or user.system_generated
+                    known[act.person] = None if is_own else await async_person_of_user(self._hass, act.person)
+                who = known[act.person]
+                if act.subject.startswith("person."):
+                    state = self._hass.states.get(act.subject)
+                    wanted = str(state.attributes.get("id") or state.object_id) if state else None
+                    who = next((person for person in persons(self._hass) if person.id == wanted), None)
+                at, person_id = dt_util.as_local(act.at), who.id if who else None
+                observed.append(replace(act, at=at, person=person_id))
             shown = {key: watts[key] for key in powers}
             levels = await self._source.async_levels(shown, start, end, FINE)
             observed += [
@@ -197,41 +226,6 @@ class Learner:
             kept.last = last
             kept.add(observed, end)
             start = end
-
-    async def _async_attributed(self, done: Iterable[Observation]) -> list[Observation]:
-        """Return actions of users with the persons who did them, and none of Home Assistant's own users."""
-        known: dict[str | None, Person | None] = {}
-        observed = []
-        for act in done:
-            if act.person not in known:
-                user = await self._hass.auth.async_get_user(act.person) if act.person else None
-                is_own = user is None or user.system_generated
-                known[act.person] = None if is_own else await async_person_of_user(self._hass, act.person)
-            who = known[act.person]
-            if act.subject.startswith("person."):
-                state = self._hass.states.get(act.subject)
-                wanted = str(state.attributes.get("id") or state.object_id) if state else None
-                who = next((person for person in persons(self._hass) if person.id == wanted), None)
-            observed.append(replace(act, at=dt_util.as_local(act.at), person=who.id if who else None))
-        return observed
-
-    async def _async_find(self, until: datetime) -> None:
-        kept = self._observations
-        people = {person.id for person in persons(self._hass)}
-        people |= {f"{USER_PREFIX}{user.id}" for user in await self._hass.auth.async_get_users()}
-        kept.keep_only({*self._observed(), *self._power_sensors()}, people)
-        last = dt_util.as_local(until).date() - timedelta(days=1)
-        entries = er.async_get(self._hass)
-        things = {
-            entity_id: Thing(
-                entry.device_id if (entry := entries.async_get(entity_id)) else None,
-                state.name if (state := self._hass.states.get(entity_id)) else "",
-            )
-            for entity_id in {*self._observed(), *self._power_sensors()}
-        }
-        found = await self._hass.async_add_executor_job(_find, kept, last, things)
-        new = [habit for habit in found if not any(map(habit.is_same, kept.silenced))]
-        await self._async_note(new, until)
 
     async def _async_note(self, found: Sequence[Habit], now: datetime) -> None:
         names = {person.id: person.name for person in persons(self._hass)}

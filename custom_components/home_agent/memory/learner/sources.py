@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 import csv
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -33,7 +34,7 @@ from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads_object
 from ...database import DatabaseError, async_read_database
 from ...domains import DOMAINS
 from ...inference.models import server_message, shorten
-from ...inference.transport import failure
+from ...inference.transport import failure, fetch
 from .habits import TARGET, Observation
 
 if TYPE_CHECKING:
@@ -130,22 +131,20 @@ class ObservedChange:
 def acts(changes: Iterable[ObservedChange], last: MutableMapping[str, str]) -> Iterator[Observation]:
     """Yield the actions of users; `last` has the last value of each entity and is updated."""
     for change in changes:
-        for track, value in _values(change):
+        values: dict[str, str] = {}
+        if change.state is not None:
+            values[change.entity_id] = _value(change.entity_id.partition(".")[0], change.state)
+        if change.state in UNKNOWN:
+            values[f"{change.entity_id} target"] = LOST
+        elif change.target is not None:
+            values[f"{change.entity_id} target"] = TARGET.format(degrees=change.target)
+        for track, value in values.items():
             before = last.get(track)
             last[track] = value
             if value in (before, LOST, NOTHING) or before == LOST or change.by_machine:
                 continue
             if before is not None or change.follows:
                 yield Observation(change.at, change.entity_id, value, change.user_id)
-
-
-def _values(change: ObservedChange) -> Iterator[tuple[str, str]]:
-    if change.state is not None:
-        yield change.entity_id, _value(change.entity_id.partition(".")[0], change.state)
-    if change.state in UNKNOWN:
-        yield f"{change.entity_id} target", LOST
-    elif change.target is not None:
-        yield f"{change.entity_id} target", TARGET.format(degrees=change.target)
 
 
 def _value(domain: str, state: str) -> str:
@@ -214,7 +213,17 @@ class RecorderSource(ObservationSource):
         """Return statistics of sensors: of five minutes where there are some, else of hours."""
         if not sensors:
             return {}
-        return await self._async_run(_read_levels, set(sensors), start, end, step)
+
+        def read(hass: HomeAssistant) -> dict[str, list[Level]]:
+            """Read the statistics; runs in the recorder's executor."""
+            hours = _statistics(hass, set(sensors), start, end, HOUR)
+            fine = _statistics(hass, set(sensors), start, end, FINE) if step < HOUR else {}
+            for key, rows in fine.items():
+                if rows:
+                    hours[key] = [*(one for one in hours.get(key, ()) if one.start < rows[0].start), *rows]
+            return hours
+
+        return await self._async_run(read)
 
     async def _async_run[T](self, read: Callable[..., T], *args: Any) -> T:
         try:
@@ -292,49 +301,20 @@ def _changes(row: Row[Any], machines: Collection[bytes | None]) -> Iterator[Obse
     """Yield the change of a row; the first state after a start was not caused by anyone."""
     from homeassistant.components.recorder.models import bytes_to_uuid_hex_or_none  # noqa: PLC0415
 
-    at = dt_util.utc_from_timestamp(row.last_updated_ts)
+    at, target = dt_util.utc_from_timestamp(row.last_updated_ts), None
+    if (text := getattr(row, "shared_attrs", None)) and row.state not in UNKNOWN:
+        with suppress(*JSON_DECODE_EXCEPTIONS):
+            target = json_loads_object(text).get("temperature")
     if row.old_state_id is None:
         yield ObservedChange(at=at, entity_id=row.entity_id, state="unavailable")
     yield ObservedChange(
         at=at,
         entity_id=row.entity_id,
         state=row.state or "",
-        target=_target(row),
+        target=float(target) if isinstance(target, int | float) else None,
         user_id=bytes_to_uuid_hex_or_none(row.context_user_id_bin),
         by_machine=row.context_parent_id_bin is not None or row.context_id_bin in machines,
     )
-
-
-def _target(row: Row[Any]) -> float | None:
-    text = getattr(row, "shared_attrs", None)
-    if not text or row.state in UNKNOWN:
-        return None
-    try:
-        value = json_loads_object(text).get("temperature")
-    except JSON_DECODE_EXCEPTIONS:
-        return None
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _read_levels(
-    hass: HomeAssistant,
-    sensors: set[str],
-    start: datetime,
-    end: datetime,
-    step: timedelta,
-) -> dict[str, list[Level]]:
-    """Return statistics of sensors; runs in the recorder's executor."""
-    hours = _statistics(hass, sensors, start, end, HOUR)
-    if step >= HOUR:
-        return hours
-    fine = _statistics(hass, sensors, start, end, FINE)
-    return {
-        key: [
-            *(level for level in hours.get(key, ()) if not fine.get(key) or level.start < fine[key][0].start),
-            *fine.get(key, ()),
-        ]
-        for key in sensors
-    }
 
 
 def _statistics(
@@ -485,33 +465,27 @@ class InfluxSource(ObservationSource):
     async def _async_send(self, path: str, query: Mapping[str, str], data: bytes, headers: Any) -> bytes:
         url = URL(self._address.url + path).with_query(query)
         try:
-            async with (
-                asyncio.timeout(SECONDS),
-                self._session.post(
+            async with asyncio.timeout(SECONDS):
+                response, answer = await fetch(
+                    self._session,
+                    "POST",
                     url,
                     data=data,
                     headers=headers,
-                    timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS),
-                    allow_redirects=False,
-                ) as response,
-            ):
-                answer = await _read(response)
+                    connect_seconds=CONNECT_SECONDS,
+                    most=MAX_ANSWER,
+                )
         except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as err:
             # The cause may quote headers, which contain the key.
             raise InfluxError(InfluxTrouble.UNREACHABLE, failure(err, self._secrets).detail) from None
         if response.status != HTTPStatus.OK:
-            raise self._refusal(response, answer)
+            try:
+                message = server_message(orjson.loads(answer))[0]
+            except orjson.JSONDecodeError:
+                message = response.reason or ""
+            trouble = _STATUSES.get(response.status, InfluxTrouble.OTHER)
+            raise self._error(trouble, f"{response.status}: {message}")
         return answer
-
-    def _refusal(self, response: aiohttp.ClientResponse, answer: bytes) -> InfluxError:
-        try:
-            body = orjson.loads(answer)
-        except orjson.JSONDecodeError:
-            body = {"message": response.reason}
-        message = server_message(body.get("error") or body.get("message") if isinstance(body, dict) else body)
-        return self._error(
-            _STATUSES.get(response.status, InfluxTrouble.OTHER), f"{response.status}: {message[0]}"
-        )
 
     def _error(self, trouble: InfluxTrouble, detail: str) -> InfluxError:
         return InfluxError(trouble, shorten(detail, self._secrets))
@@ -618,24 +592,19 @@ class FluxSource(InfluxSource):
         dialect = {"header": True, "annotations": []}
         body = orjson.dumps({"query": query, "type": "flux", "dialect": dialect})
         answer = await self._async_send("/api/v2/query", {"org": self._address.org}, body, headers)
-        rows = _read_tables(answer.decode(errors="replace"))
+        # Tables of several shapes, each with a header after an empty line.
+        rows: list[dict[str, str]] = []
+        header: list[str] | None = None
+        for line in csv.reader(io.StringIO(answer.decode(errors="replace"))):
+            if not any(line):
+                header = None
+            elif header is None:
+                header = line
+            else:
+                rows.append(dict(zip(header, line, strict=False)))
         if problem := next((row["error"] for row in rows if row.get("error")), None):
             raise self._error(InfluxTrouble.OTHER, problem)
         return rows
-
-
-def _read_tables(text: str) -> list[dict[str, str]]:
-    """Return the rows of an answer: tables of several shapes, each with a header after an empty line."""
-    rows: list[dict[str, str]] = []
-    header: list[str] | None = None
-    for line in csv.reader(io.StringIO(text)):
-        if not any(line):
-            header = None
-        elif header is None:
-            header = line
-        else:
-            rows.append(dict(zip(header, line, strict=False)))
-    return rows
 
 
 def _row_points(row: Mapping[str, str], *, numeric: bool) -> list[Point]:
@@ -684,12 +653,3 @@ def _flux(value: str) -> str:
 
 def _rfc(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    body = bytearray()
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > MAX_ANSWER:
-            raise InfluxError(InfluxTrouble.OTHER, "the answer is too large")
-    return bytes(body)
