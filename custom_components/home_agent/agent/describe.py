@@ -183,12 +183,18 @@ async def async_question(
         await async_get_translations(hass, language, "services", domains)
     states = await StateWords.async_load(hass, language) if rules else None
     spoken = _Describer(hass, language, states)
+    reason = [spoken.phrase("after_outside")] if any(map(_is_after_outside, frozen)) else []
     rest = [spoken.phrase("ask_left_out")] if left_out else []
     return Question(
-        spoken=" ".join([*spoken.questions(frozen), *rest]),
-        full=" ".join([*replace(spoken, full=True).questions(frozen), *rest]),
+        spoken=" ".join([*reason, *spoken.questions(frozen), *rest]),
+        full=" ".join([*reason, *replace(spoken, full=True).questions(frozen), *rest]),
         details="\n".join(rule.yaml for rule in rules if rule.yaml),
     )
+
+
+def _is_after_outside(item: Frozen) -> bool:
+    calls = item.calls if isinstance(item, FrozenPlan | FrozenIntent) else ()
+    return item.after_outside or any(call.after_outside for call in calls)
 
 
 async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]) -> str | None:
