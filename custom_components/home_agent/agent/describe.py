@@ -211,6 +211,14 @@ async def _async_describer(
     return _Describer(hass, language, None if calls is None else await StateWords.async_load(hass, language))
 
 
+async def async_deeds(
+    hass: HomeAssistant, language: str, calls: Iterable[FrozenCall | None]
+) -> list[str | None]:
+    """Return a sentence for each call that was made, None where there are no words for it."""
+    describer = await _async_describer(hass, language, None)
+    return [None if call is None else describer.deed(call) for call in calls]
+
+
 def _is_after_outside(item: Frozen) -> bool:
     calls = item.calls if isinstance(item, FrozenPlan | FrozenIntent) else ()
     return item.after_outside or any(call.after_outside for call in calls)
@@ -594,10 +602,7 @@ class _Describer:
         """Return what became of one part that a person has confirmed."""
         match item:
             case FrozenCall():
-                act, _ = self._act(item)
-                act = replace(act, key="open") if act.key == "unlatched" else act
-                text = self.told(act) if act.names and act.key not in UNTOLD else None
-                return [text or self.phrase("done")]
+                return [self.deed(item) or self.phrase("done")]
             case FrozenPlan(due=datetime() as due):
                 return [self.phrase("done_planned", time=told_time(due))]
             case FrozenAutomation(change=AutomationChange.CREATE, name=name) if len(name) <= MAX_NAME:
@@ -607,6 +612,12 @@ class _Describer:
                 receivers = ", ".join(self._receiver(message) for message in item.sends)
                 return [*item.seen, *([self.phrase(key, receivers=receivers)] if item.sends else ())]
         return [self.phrase("done")]
+
+    def deed(self, call: FrozenCall) -> str | None:
+        """Return what a call has done; None if this language has no words for it."""
+        act, _ = self._act(call)
+        act = replace(act, key="open") if act.key == "unlatched" else act
+        return self.told(act) if act.names and act.key not in UNTOLD else None
 
     def told(self, act: ToldAct) -> str | None:
         """Return the sentence about an action; None if this language has no words for it."""
