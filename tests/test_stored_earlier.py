@@ -18,7 +18,7 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import MODEL_SPEAKS, Agent, call_action
+from tests.helpers.agent import MODEL_SPEAKS, Agent, async_agent, call_action
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.own_automations import async_add_persons
@@ -27,6 +27,7 @@ from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
+FIRST_RELEASE = Path(__file__).parent / "fixtures" / "stores_first_release"
 FILES = Path(__file__).parent / "fixtures" / "stored_2026_11_23"
 ENTRY = "agent-of-2026-11-23"
 OPTIONS = {
@@ -116,6 +117,43 @@ async def test_everything_is_there(hass: HomeAssistant, agent: Agent) -> None:
     done = await call(agent, "activity", action="list")
     assert '"light.hallway": {"state": "off -> on"}' in done
     assert "Shall I?" in await service("list_suggestions")
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+async def test_memories_of_the_first_release(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, as_list: bool
+) -> None:
+    """All agents shared them: they are the household's, with their times and what somebody asked for.
+
+    What cannot be read is told and stays in a copy.
+    """
+    freezer.move_to("2025-10-27 12:00:00+00:00")
+    file = FIRST_RELEASE / "home_agent.memories"
+    content = json.loads(await hass.async_add_executor_job(file.read_text))
+    if as_list:
+        content["data"]["memories"] = list(content["data"]["memories"].values())
+    path = Path(hass.config.path(".storage", file.name))
+
+    def write() -> None:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(content))
+
+    await hass.async_add_executor_job(write)
+    agent = await async_agent(hass, model_server, {"memory_preference_ttl": "1000d"})
+    listed = (await call_action(hass, "list_memories", {}))["memories"]
+    found = {memory["content"]: memory for memory in listed}
+    assert set(found) == {
+        "The family prefers the bedroom at 68 degrees at night",
+        "The spare key is with the neighbours",
+    }
+    assert [found[text]["source"] for text in sorted(found)] == ["extracted", "told"]
+    assert {memory["person"] for memory in listed} == {None}
+    assert found["The spare key is with the neighbours"]["created_at"].startswith("2025-10-25T13:48:20")
+    agent.server.script([text("With the neighbours.")])
+    await agent.say("Where is the spare key?")
+    assert "with the neighbours" in json.dumps(agent.server.chats[-1].messages)
+    assert [issue for issue in ir.async_get(hass).issues.values() if "unreadable" in issue.issue_id]
+    assert [*path.parent.glob("home_agent.memories.corrupt-*")]
 
 
 async def test_what_is_due_is_done(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:

@@ -15,7 +15,7 @@ from homeassistant.util.hass_dict import HassKey
 
 from . import const
 from .agent.afterthought import asking, asking_external, summaries
-from .agent.describe import async_phrase, async_question
+from .agent.describe import async_phrase, async_question, async_rule
 from .agent.pictures import seeing
 from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
@@ -466,7 +466,7 @@ class HomeAgentData:
             if is_set_up(settings):
                 tools.append(SearchTool(hass, partial(search_provider, hass, settings), self.outgoing))
         tools += everyday_tools(self.planned, members, seeing(self.router, self.data_policy, settings))
-        tools += automation_tools(settings, self._automations, control, notify, disabled)
+        tools += automation_tools(settings, self._automations, control, notify, disabled, async_rule)
         hide_blocked(tools, settings[const.CONF_POLICY_BLOCKED])
         return [tool for tool in tools if tool.name not in disabled]
 

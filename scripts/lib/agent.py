@@ -13,6 +13,8 @@ GO_ON = "finish"
 OPTIONS = "config/config_entries/options/flow"
 EXPERT = "expert"
 """The second menu of the options."""
+NO_PAGES = (EXPERT, "init", "message_rules", "server")
+"""What the menus of the options offer beside pages."""
 STORE = "vector_save"
 """What is chosen where a page of the options reports something before it is stored."""
 
@@ -116,7 +118,7 @@ async def option_pages(client: Client, entry_id: str) -> list[tuple[str, ...]]:
     pages: list[tuple[str, ...]] = []
     for way in ((), (EXPERT,)):
         menu = await open_options(client, entry_id, *way)
-        pages += [(*way, name) for name in menu["menu_options"] if name not in (EXPERT, "init")]
+        pages += [(*way, name) for name in menu["menu_options"] if name not in NO_PAGES]
         await client.rest("DELETE", f"{OPTIONS}/{menu['flow_id']}")
     return pages
 

@@ -19,7 +19,7 @@ LISTS: Final = ("visible_entities", "controllable_entities")
 
 def with_copies(texts: dict[str, Any]) -> dict[str, Any]:
     """Return the texts of a language with the copies; without forms there is nothing to copy."""
-    if "options" not in texts:
+    if "config_subentries" not in texts:
         return texts
     found = deepcopy(texts)
     steps, agent = found["options"]["step"], found["config_subentries"]["agent"]

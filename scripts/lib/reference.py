@@ -37,10 +37,10 @@ EMPTY: Final = "\u2013"
 FORMS: Final = {
     "Connection": ("config.step.user", schemas.CONNECTION),
     **{
-        ENGLISH["options"]["step"][menu]["menu_options"][page]: (f"options.step.{page}", schemas.PAGES[page])
+        ENGLISH["options"]["step"][menu]["menu_options"][page]: (f"options.step.{page}", schemas.PLACES[page])
         for menu, pages in MENUS.items()
         for page in pages
-        if page in schemas.PAGES
+        if page in schemas.PLACES
     },
 }
 """The place of the texts and the fields of each form, by its heading."""

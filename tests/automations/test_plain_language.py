@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import yaml
 
 from custom_components.home_agent.knowledge.speaker import Surface, surface
@@ -11,6 +12,8 @@ from tests.helpers.own_automations import OwnHome
 from tests.servers.replies import Reply, text, tool_calls
 
 WHEN_HOME = "When I come home, turn on the hallway light"
+NAMED = "When Anna comes home: turn on the Hallway Light"
+"""What it is called: nobody knows later who "I" was."""
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
 HALLWAY_ID = {"target": {"entity_id": "light.hallway"}}
 COMES_HOME = {
@@ -65,12 +68,24 @@ async def test_one_sentence_and_one_yes(home: OwnHome) -> None:
     assert await home.automations() == []
     assert await home.say("yes") == "Done."
     (written,) = await home.automations()
-    assert written["alias"] == WHEN_HOME
+    assert written["alias"] == NAMED
     assert written["description"].endswith(f": {WHEN_HOME}")
     assert "for Anna on 20" in written["description"]
     assert home.shows("light.hallway") == "off"
     await async_come_home(home.hass)
     assert home.shows("light.hallway") == "on"
+
+
+@pytest.mark.parametrize(
+    ("given", "alias"),
+    [("Welcome home", "Welcome home"), ("When I come home", NAMED), (WHEN_HOME, NAMED), ("", NAMED)],
+)
+async def test_a_name_is_given_or_says_what_happens(home: OwnHome, given: str, alias: str) -> None:
+    """A part of the sentence that the model repeats is no name."""
+    await home.say(WHEN_HOME, automate(name=given, **COMES_HOME))
+    await home.say("yes")
+    (written,) = await home.automations()
+    assert written["alias"] == alias
 
 
 async def test_a_chat_shows_yaml_where_a_sentence_leaves_something_out(home: OwnHome) -> None:
@@ -95,7 +110,7 @@ async def test_it_survives_a_restart(home: OwnHome) -> None:
     await async_come_home(home.hass)
     assert home.shows("light.hallway") == "on"
     asked = await home.say("Delete it", automate("delete", name="hallway light"))
-    assert asked == f"Should I delete the automation {WHEN_HOME}?", results(home)
+    assert asked == f"Should I delete the automation {NAMED}?", results(home)
 
 
 async def test_a_number_for_a_while_tells_a_person(home: OwnHome) -> None:
@@ -280,7 +295,7 @@ async def test_a_rule_that_becomes_stricter_is_reported(home: OwnHome) -> None:
     issue = ir.async_get(home.hass).async_get_issue("home_agent", issue_id)
     assert issue is not None
     assert issue.translation_placeholders is not None
-    assert WHEN_HOME in issue.translation_placeholders["names"]
+    assert NAMED in issue.translation_placeholders["names"]
     await home.agent.set_options(policy_blocked=[])
     await home.hass.async_block_till_done(wait_background_tasks=True)
     assert ir.async_get(home.hass).async_get_issue("home_agent", issue_id) is None

@@ -7,7 +7,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import probe
 from custom_components.home_agent.const import DOMAIN
-from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
+from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult, FlowType
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
 from tests.helpers.cloud import names_lead_home, outside  # noqa: F401 - a fixture
@@ -574,3 +574,19 @@ async def test_entry_that_is_off_starts_with_its_new_key(
     assert result["reason"] == "reauth_successful"
     await hass.async_block_till_done()
     assert entry.state is ConfigEntryState.LOADED
+
+
+async def test_the_model_is_changed_from_the_options(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The menu goes on with the form of *Reconfigure*, which saves what that one saves."""
+    entry = existing(hass, model_server, name="Kitchen")
+    options = hass.config_entries.options
+    menu = await options.async_init(entry.entry_id)
+    ended = await options.async_configure(menu["flow_id"], {"next_step_id": "server"})
+    kind, flow_id = ended["next_flow"]
+    assert (kind, dict(entry.options)) == (FlowType.CONFIG_FLOW, {})
+    form = await hass.config_entries.flow.async_configure(flow_id)
+    assert form["step_id"] == "reconfigure"
+    assert shown(form) == shown(await entry.start_reconfigure_flow(hass))
+    form = await go_on(hass, form, {"llm_base_url": model_server.url})
+    await choose(hass, form, {"llm_model": "another"})
+    assert entry.data["llm_model"] == "another"

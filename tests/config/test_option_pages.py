@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config.options import HIDES_FIELDS
+from custom_components.home_agent.config.options import HIDES_FIELDS, MENUS
 from custom_components.home_agent.config.schemas import EXPERT, HOUSEHOLD, PAGES
 from custom_components.home_agent.const import DEFAULTS
 from homeassistant.config_entries import ConfigFlowResult
@@ -30,7 +30,7 @@ async def test_a_saved_page_takes_effect_at_once(hass: HomeAssistant, model_serv
     menu = await submit(hass, opened, "answers", {"persona": "You talk like a pirate."})
     await hass.async_block_till_done(wait_background_tasks=True)
     assert menu["step_id"] == "init"
-    assert menu["menu_options"] == [*HOUSEHOLD, "expert", "done"]
+    assert menu["menu_options"] == [*MENUS["init"], "done"]
     assert menu["description_placeholders"] == {"agent": agent.entry.title, "saved": "**Saved.**\n\n"}
     assert agent.entry.runtime_data.settings["persona"] == "You talk like a pirate."
     await agent.say("Hello")

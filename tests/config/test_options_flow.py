@@ -185,23 +185,6 @@ async def test_what_belongs_to_an_emptied_field_goes(
     assert dict(entry.options) == {"cloud_send_profile": True}
 
 
-async def test_rules_are_offered_by_their_names(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """The browser does not translate a list inside a list."""
-    hass.config.language = "de"
-    selector = selector_of(await page(hass, entry, "messages"), "proactive_rules")
-    offered = selector.config["fields"]["rule"]["selector"].config["options"]
-    assert "Garage oder Tor offen geblieben" in offered
-    assert all("_" not in option for option in every(offered))
-    hass.config_entries.async_update_entry(
-        entry, options={"proactive_rules": [{"rule": "leak", "duration": "90m"}]}
-    )
-    (rule,) = shown(await page(hass, entry, "messages"))["proactive_rules"]
-    assert rule["rule"] in offered
-    assert rule["duration"] == {"days": 0, "hours": 1, "minutes": 30, "seconds": 0}
-    await save(hass, entry, "messages", {"proactive_enabled": True, "proactive_rules": [rule]})
-    assert entry.options["proactive_rules"] == [{"rule": "leak", "duration": "1h30m"}]
-
-
 async def test_durations(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     for typed, stored in {" 5 M ": "5m", "-1": "-1", "0": "0", "300": "300", "1.5h": "1.5h"}.items():
         await save(hass, entry, "llm", {"llm_keep_alive": typed})
@@ -220,21 +203,11 @@ REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("web", {"fallback_llm_model": "x"}, "fallback", "fallback_incomplete"),
     ("web", {"fallback_llm_api_key": "x"}, "fallback", "fallback_incomplete"),
 )
-REFUSED_RULES: tuple[tuple[list[dict[str, Any]], str], ...] = (
-    ([{"rule": "Custom state", "state": "on"}], "proactive_state_missing"),
-    ([{"rule": "Custom state", "entities": ["light.hall"]}], "proactive_state_missing"),
-    ([{"rule": "Appliance finished"}], "proactive_entities_missing"),
-    ([{"rule": "Water leak", "duration": {"days": 31}}], "proactive_duration"),
-    ([*({"rule": "Water leak"},) * 51], "too_many_rules"),
-)
 
 
 async def test_refused_values(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     """The form is shown again with what was typed, and nothing is stored."""
-    rules = [
-        ("messages", {"proactive_rules": typed}, "proactive_rules", error) for typed, error in REFUSED_RULES
-    ]
-    for name, typed, field, error in (*REFUSED, *rules):
+    for name, typed, field, error in REFUSED:
         result = await save(hass, entry, name, typed)
         assert result["type"] is FlowResultType.FORM
         assert result["errors"] == {field: error}

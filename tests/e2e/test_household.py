@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from scripts.lib.agent import VOICE_SETTINGS, Answer, say, set_options
+from scripts.lib.agent import (
+    OPTIONS,
+    VOICE_SETTINGS,
+    Answer,
+    open_options,
+    reload,
+    save_page,
+    say,
+    set_options,
+)
 from tests.servers.replies import Reply
 
 from .conftest import Household, until
@@ -41,15 +50,18 @@ async def phone(household: Household) -> AsyncIterator[Phone]:
     body = {field: ours[field] for field in fields} | voice
     await client.command("assist_pipeline/pipeline/update", pipeline_id=household.pipeline, **body)
     phone = Phone(client, await register(client))
-    rule = {"rule": "Custom state", "entities": ["cover.garage_door"], "state": "open", "ask": "Close"}
     options = {
         "notify_targets": [{"person": PERSON, "targets": ["notify.mobile_app_phone"]}],
         "proactive_enabled": True,
         "proactive_quiet_start": "00:00:00",
         "proactive_quiet_end": "00:00:00",
-        "proactive_rules": [rule],
     }
     await set_options(client, household.entry_id, options)
+    rule = {"entities": ["cover.garage_door"], "state": "open", "ask": "close"}
+    form = await open_options(client, household.entry_id, "message_rules", "add_rule", "watch_state")
+    menu = await save_page(client, form, rule)
+    await client.rest("DELETE", f"{OPTIONS}/{menu['flow_id']}")
+    await reload(client, household.entry_id)
     async with phone.listening():
         yield phone
     await set_options(client, household.entry_id, {"notify_targets": [], "proactive_enabled": False})

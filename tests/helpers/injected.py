@@ -17,6 +17,8 @@ from tests.servers.obedient import DEMANDS
 from tests.servers.replies import status, text, tool_calls
 
 READ = ("read_outside", {})
+AFTER_OUTSIDE = "I've read something from outside, so I'm asking first. "
+"""How a question begins that nobody would be asked without such text."""
 OPEN_DOORS = ["lock", "alarm_control_panel", "cover", "valve", "script", "scene", "tool:*"]
 UNLOCK = DEMANDS["unlock"]
 MEMORY = "Anna likes green tea"

@@ -6,7 +6,8 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config.schemas import EXPERT, HOUSEHOLD, PAGES
+from custom_components.home_agent.config.options import MENUS
+from custom_components.home_agent.config.schemas import EXPERT, PAGES
 from custom_components.home_agent.const import DOMAIN
 from homeassistant import data_entry_flow
 from homeassistant.config_entries import ConfigFlowResult
@@ -48,14 +49,6 @@ FILLED: dict[str, dict[str, Any]] = {
     "messages": {
         "notify_targets": [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}],
         "proactive_enabled": True,
-        "proactive_rules": [
-            {
-                "rule": "Garage or gate left open",
-                "duration": {"days": 0, "hours": 1, "minutes": 30, "seconds": 0},
-                "persons": ["person.anna"],
-            },
-            {"rule": "Custom state", "entities": ["light.hall"], "state": "on", "urgent": True},
-        ],
         "proactive_suggestions": False,
         "proactive_quiet_start": "21:30:00",
         "proactive_quiet_end": "06:00:00",
@@ -161,10 +154,6 @@ FILLED: dict[str, dict[str, Any]] = {
     "debug": {"debug_logging": True, "emit_events": False},
 }
 STORED = {
-    "proactive_rules": [
-        {"rule": "garage_open", "duration": "1h30m", "persons": ["person.anna"]},
-        {"rule": "state", "entities": ["light.hall"], "state": "on", "urgent": True},
-    ],
     "memory_event_ttl": "30d",
     "memory_context_ttl": "3d",
     "memory_fact_ttl": "364d",
@@ -189,7 +178,7 @@ async def page(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> Config
     options = hass.config_entries.options
     menu = await options.async_init(entry.entry_id)
     assert menu["type"] is FlowResultType.MENU
-    assert menu["menu_options"] == [*HOUSEHOLD, "expert"]
+    assert menu["menu_options"] == [*MENUS["init"]]
     if name in EXPERT:
         menu = await options.async_configure(menu["flow_id"], {"next_step_id": "expert"})
         assert menu["menu_options"] == [*EXPERT, "init"]

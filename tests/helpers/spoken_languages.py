@@ -16,8 +16,8 @@ VARIANTS = ["es-419", "pt-BR"]
 SPOKEN = ["cs", "fi", "hu", "ja", "ko", "tr", "uk", "zh-Hans"]
 """Languages that have what a household hears and sees; Home Assistant shows the rest in English."""
 
-PAGES = ("init", *HOUSEHOLD, "fallback_cloud", "external_cloud")
-"""The first menu of the options, its pages, and what these say before they save."""
+PAGES = ("init", *HOUSEHOLD, "message_rules", "add_rule", "message_rule", "fallback_cloud", "external_cloud")
+"""The first menu of the options, what it leads to, and what pages say before they save."""
 SELECTORS = {
     field.selector.config["translation_key"]
     for fields in (CONNECTION, *HOUSEHOLD.values())

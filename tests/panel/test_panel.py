@@ -646,6 +646,22 @@ async def test_a_confirmation_says_what_is_to_be_done(
     assert asked["outcome"] == "rejected"
 
 
+async def test_activity_speaks(panel: Panel, agent: Agent, model_server: ModelServer, owner: Context) -> None:
+    """What was done is a sentence in the language of the reader; a deed after a yes is one row."""
+    await agent.hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
+    model_server.script([tool_calls([UNLOCK])])
+    asked = await agent.say("Unlock the front door", context=owner)
+    await agent.say("yes", context=owner, conversation_id=asked.conversation_id)
+    (row,) = (await panel.get("audit"))["entries"]
+    assert (row["kind"], row["told"], row["confirmed"]) == ("action", "Front Door unlocked.", True)
+    (german,) = (await panel.get("audit", language="de"))["entries"]
+    assert german["told"] == "Front Door aufgeschlossen."
+    (mine,) = (await panel.get("mine"))["actions"]
+    assert mine["told"] == row["told"]
+    (yes,) = (await panel.get("audit", kind="confirmation"))["entries"]
+    assert (yes["outcome"], yes["told"]) == ("approved", None)
+
+
 async def test_a_memory_is_added_for_a_person(hass: HomeAssistant, panel: Panel, owner: Context) -> None:
     """For a person or the household, and not for anybody who is not there."""
     person = {"id": "p-ben", "friendly_name": "Ben"}

@@ -2,12 +2,8 @@
 
 from datetime import timedelta
 
-import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
-from custom_components.home_agent.config.lists import clean_proactive
-from custom_components.home_agent.errors import InvalidInput
-from custom_components.home_agent.proactive.rules import read_rules
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.phones import ASKED, Phones, buttons
@@ -82,23 +78,6 @@ async def test_the_question_goes_when_its_reason_goes(
     assert pending_ids(hass) == []
     await phones.async_press("anna", buttons(push)["Yes"])
     assert secure.calls == []
-
-
-def test_what_a_rule_may_ask() -> None:
-    (rule,) = read_rules(clean_proactive([{"rule": "garage_open", "ask": "close", "aloud": True}]))
-    assert (rule.ask, rule.ask_entities, rule.aloud) == ("close", (), True)
-    leak = {"rule": "leak", "ask": "close", "ask_entities": ["valve.water"]}
-    (rule,) = read_rules(clean_proactive([leak]))
-    assert rule.ask_entities == ("valve.water",)
-    for wrong in (
-        {"rule": "leak", "ask": "close"},
-        {"rule": "light_nobody_home", "ask": "lock"},
-        {"rule": "garage_open", "ask": "close", "ask_entities": ["cover.garage", "light.hall"]},
-    ):
-        with pytest.raises(InvalidInput):
-            clean_proactive([wrong])
-    (rule,) = read_rules([{"rule": "garage_open", "ask": "disarm"}])
-    assert rule.ask == ""
 
 
 async def test_a_name_is_only_a_name(

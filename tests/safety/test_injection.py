@@ -18,6 +18,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import call_action, speech
 from tests.helpers.injected import (  # noqa: F401 - fixtures
+    AFTER_OUTSIDE,
     READ,
     UNLOCK,
     Home,
@@ -29,6 +30,7 @@ from tests.helpers.injected import (  # noqa: F401 - fixtures
     unharmed,
 )
 from tests.helpers.injection import Payload, harmless, payloads
+from tests.servers.model_server import ModelServer
 from tests.servers.obedient import DEMANDS, Demand, Obedient
 from tests.servers.replies import text, tool_calls
 
@@ -123,15 +125,22 @@ def test_what_speaks_to_a_model_is_removed(words: str) -> None:
 async def test_the_household_hears_its_own_notes(home: Home) -> None:
     """They are told as they are, and the turn that reads them asks before anything serious."""
     asked = await home.read({"items": NOTES[:20]}, UNLOCK)
-    assert speech(asked).startswith("Should I unlock")
+    assert speech(asked).startswith(f"{AFTER_OUTSIDE}Should I unlock")
     results = [message for message in home.agent.server.chats[-1].messages if message["role"] == "tool"]
     assert all(note in results[0]["content"] for note in NOTES[:20])
+
+
+async def test_what_asks_anyway_gives_no_other_reason(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Text from outside is the reason only where nobody would be asked without it."""
+    home = await make_home(hass, model_server, policy_allowed=["switch"])
+    asked = await home.read("Fine weather", UNLOCK)
+    assert speech(asked).startswith("Should I unlock")
 
 
 async def test_a_person_can_still_say_yes(home: Home) -> None:
     """What a tainted turn wants is asked about, though the options allow it; a yes does it once."""
     asked = await home.read("Fine weather", UNLOCK)
-    assert speech(asked).startswith("Should I unlock")
+    assert speech(asked).startswith(f"{AFTER_OUTSIDE}Should I unlock")
     assert home.unlocks() == 0
     await home.agent.say("Yes", conversation_id=asked.conversation_id, context=home.anna)
     assert home.unlocks() == 1
@@ -158,7 +167,7 @@ async def test_the_mark_outlives_the_turn_and_a_restart(hass: HomeAssistant, hom
     """A payload that waits for the next sentence finds the same wall."""
     first = await home.read("Fine weather")
     second = await home.go_on(first.conversation_id, UNLOCK)
-    assert speech(second).startswith("Should I unlock")
+    assert speech(second).startswith(f"{AFTER_OUTSIDE}Should I unlock")
     entry = home.agent.entry
     assert await hass.config_entries.async_unload(entry.entry_id)
     await entry_history(entry, hass)
@@ -166,7 +175,7 @@ async def test_the_mark_outlives_the_turn_and_a_restart(hass: HomeAssistant, hom
     await hass.async_block_till_done(wait_background_tasks=True)
     home.agent.server.requests.clear()
     third = await home.go_on(first.conversation_id, UNLOCK)
-    assert speech(third).startswith("Should I unlock")
+    assert speech(third).startswith(f"{AFTER_OUTSIDE}Should I unlock")
     assert home.unlocks() == 0
 
 
@@ -236,7 +245,7 @@ async def test_titles_are_from_outside(hass: HomeAssistant, home: Home, title: s
     query = ("ha_query", {"entity_id": "media_player.radio"})
     home.agent.server.script([tool_calls([query]), tool_calls([UNLOCK]), text("So.")])
     answer = await home.agent.say("Tell me about the radio", context=home.anna)
-    assert speech(answer).startswith("Should I")
+    assert speech(answer).startswith(f"{AFTER_OUTSIDE}Should I")
     assert home.unlocks() == 0
     shown = "\n".join(str(message) for chat in home.agent.server.chats for message in chat.messages)
     assert (title in shown) is not removed
@@ -268,7 +277,7 @@ async def test_passages_are_from_outside(home: Home, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(manager, "async_assemble", with_passage)
     asked = await home.go_on("01KAA0000000000000000000AB", UNLOCK, said="Unlock it")
-    assert speech(asked).startswith("Should I unlock")
+    assert speech(asked).startswith(f"{AFTER_OUTSIDE}Should I unlock")
     told = home.agent.server.chats[0].messages[-1]["content"]
     assert "fill in salt" in told
     assert "garage" not in told.partition("Texts:")[2]

@@ -45,7 +45,7 @@ async def async_settle(turn: Turn) -> bool:
     action = confirmations.waiting_for(owner, include_unattended=speaker.is_automation)
     ended = None if action else confirmations.take_ended(owner)
     expects_pin = confirmations.expects_pin(owner)
-    if action is None and ended is None and not expects_pin:
+    if action is None and ended is None and not confirmations.wants_pin:
         return False
     asked = ordered(turn.hass, action.frozen) if action else None
     spoken = [turn.language, action.speaker.language if action else "", turn.hass.config.language]
@@ -54,7 +54,8 @@ async def async_settle(turn: Turn) -> bool:
         # Nothing may read a PIN, nor what could be a part of one.
         is_pin = read.answer is Answer.PIN or read.has_pin
         sentence = MASKED if is_pin else mask_numbers(sentence, turn.language, MASKED)
-    elif expects_pin and read.answer is Answer.PIN:
+    elif confirmations.wants_pin and read.answer is Answer.PIN:
+        # Also where nobody has asked. To compare it with the PIN would tell who tries whether it was right.
         sentence = MASKED
     if sentence != turn.calls.sentence:
         replace_sentence(turn, sentence)

@@ -177,18 +177,51 @@ async def async_question(
     hass: HomeAssistant, language: str, frozen: Sequence[Frozen], left_out: bool = False
 ) -> Question:
     """Return the question about all that waits, as one sentence where that is clear."""
-    await async_load_phrases(hass, language)
     rules = [item for item in frozen if isinstance(item, FrozenAutomation)]
-    if domains := {call.domain for rule in rules for call in rule.calls}:
-        await async_get_translations(hass, language, "services", domains)
-    states = await StateWords.async_load(hass, language) if rules else None
-    spoken = _Describer(hass, language, states)
+    calls = [call for rule in rules for call in rule.calls] if rules else None
+    spoken = await _async_describer(hass, language, calls)
+    reason = [spoken.phrase("after_outside")] if any(map(_is_after_outside, frozen)) else []
     rest = [spoken.phrase("ask_left_out")] if left_out else []
     return Question(
-        spoken=" ".join([*spoken.questions(frozen), *rest]),
-        full=" ".join([*replace(spoken, full=True).questions(frozen), *rest]),
+        spoken=" ".join([*reason, *spoken.questions(frozen), *rest]),
+        full=" ".join([*reason, *replace(spoken, full=True).questions(frozen), *rest]),
         details="\n".join(rule.yaml for rule in rules if rule.yaml),
     )
+
+
+async def async_rule(
+    hass: HomeAssistant,
+    language: str,
+    triggers: Sequence[Mapping[str, Any]],
+    conditions: Sequence[Mapping[str, Any]],
+    steps: Sequence[FrozenPlan],
+) -> str:
+    """Return an automation in words: when it starts, under which conditions, and what it does."""
+    calls = [call for step in steps for call in step.calls]
+    return (await _async_describer(hass, language, calls)).rule(triggers, conditions, steps)
+
+
+async def _async_describer(
+    hass: HomeAssistant, language: str, calls: Iterable[FrozenCall] | None
+) -> _Describer:
+    """Return what puts acts into words, and automations that make these calls."""
+    await async_load_phrases(hass, language)
+    if domains := {call.domain for call in calls or ()}:
+        await async_get_translations(hass, language, "services", domains)
+    return _Describer(hass, language, None if calls is None else await StateWords.async_load(hass, language))
+
+
+async def async_deeds(
+    hass: HomeAssistant, language: str, calls: Iterable[FrozenCall | None]
+) -> list[str | None]:
+    """Return a sentence for each call that was made, None where there are no words for it."""
+    describer = await _async_describer(hass, language, None)
+    return [None if call is None else describer.deed(call) for call in calls]
+
+
+def _is_after_outside(item: Frozen) -> bool:
+    calls = item.calls if isinstance(item, FrozenPlan | FrozenIntent) else ()
+    return item.after_outside or any(call.after_outside for call in calls)
 
 
 async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]) -> str | None:
@@ -454,15 +487,24 @@ class _Describer:
         """Return the question about an automation; of one that is changed, with the parts that are new."""
         if item.change in (AutomationChange.ON, AutomationChange.OFF):
             return self.phrase(f"ask_{item.change.value}", targets=item.name)
-        rule = self.joined([self._trigger(config) for config in item.triggers], "auto_or")
-        if item.conditions:
-            only = self.joined([self._trigger(config) for config in item.conditions])
-            rule = self.phrase("auto_only", when=rule, only=only) if rule else only
-        if item.steps:
-            does = self.joined([self._plan(step, by_name=True) for step in item.steps], "ask_and")
-            rule = self.phrase("auto_then", when=rule, actions=does) if rule else does
-        rule = (rule[:1].upper() + rule[1:]).rstrip(".!?")
+        rule = self.rule(item.triggers, item.conditions, item.steps)
         return self.phrase(f"ask_automation_{item.change.value}", name=item.name, rule=rule)
+
+    def rule(
+        self,
+        triggers: Sequence[Mapping[str, Any]],
+        conditions: Sequence[Mapping[str, Any]],
+        steps: Sequence[FrozenPlan],
+    ) -> str:
+        """Return when an automation starts, under which conditions, and what it does."""
+        rule = self.joined([self._trigger(config) for config in triggers], "auto_or")
+        if conditions:
+            only = self.joined([self._trigger(config) for config in conditions])
+            rule = self.phrase("auto_only", when=rule, only=only) if rule else only
+        if steps:
+            does = self.joined([self._plan(step, by_name=True) for step in steps], "ask_and")
+            rule = self.phrase("auto_then", when=rule, actions=does) if rule else does
+        return (rule[:1].upper() + rule[1:]).rstrip(".!?")
 
     def _trigger(self, config: Mapping[str, Any]) -> str:
         """Return a trigger or a condition, as Home Assistant writes it, in words."""
@@ -560,10 +602,7 @@ class _Describer:
         """Return what became of one part that a person has confirmed."""
         match item:
             case FrozenCall():
-                act, _ = self._act(item)
-                act = replace(act, key="open") if act.key == "unlatched" else act
-                text = self.told(act) if act.names and act.key not in UNTOLD else None
-                return [text or self.phrase("done")]
+                return [self.deed(item) or self.phrase("done")]
             case FrozenPlan(due=datetime() as due):
                 return [self.phrase("done_planned", time=told_time(due))]
             case FrozenAutomation(change=AutomationChange.CREATE, name=name) if len(name) <= MAX_NAME:
@@ -573,6 +612,12 @@ class _Describer:
                 receivers = ", ".join(self._receiver(message) for message in item.sends)
                 return [*item.seen, *([self.phrase(key, receivers=receivers)] if item.sends else ())]
         return [self.phrase("done")]
+
+    def deed(self, call: FrozenCall) -> str | None:
+        """Return what a call has done; None if this language has no words for it."""
+        act, _ = self._act(call)
+        act = replace(act, key="open") if act.key == "unlatched" else act
+        return self.told(act) if act.names and act.key not in UNTOLD else None
 
     def told(self, act: ToldAct) -> str | None:
         """Return the sentence about an action; None if this language has no words for it."""

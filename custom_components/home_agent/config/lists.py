@@ -1,19 +1,15 @@
-"""Options that are lists of items with fields: their selectors, and the checks of proactive rules."""
+"""Options that are lists of items with fields: their selectors."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.selector import (
     AreaSelector,
     AreaSelectorConfig,
-    BooleanSelector,
     DeviceSelector,
     DeviceSelectorConfig,
-    DurationSelector,
-    DurationSelectorConfig,
     EntitySelector,
     EntitySelectorConfig,
     ObjectSelector,
@@ -27,28 +23,11 @@ from homeassistant.helpers.selector import (
 )
 
 from ..channels.telegram import CHAT
-from ..const import DOMAIN
-from ..domains import DOMAINS
 from ..errors import InvalidInput
 from ..knowledge.speaker import DEVICE, PERSON
-from ..proactive.rules import (
-    ALOUD,
-    ASK,
-    ASK_ENTITIES,
-    DURATION,
-    ENTITIES,
-    OWN_RULE,
-    PERSONS as TOLD,
-    RULE,
-    STATE,
-    TEMPLATES,
-    URGENT,
-)
-from ..safety.rules import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
-from ..timespans import read_span
-from ..tools.control.planning import PROPOSED
+from ..safety.rules import AREAS, DEVICES, PERSONS, RULE_FIELDS
 from ..tools.people import APP, NOTIFY, TARGETS
-from .fields import Field, as_items, clean_names, clean_span, shown_span
+from .fields import as_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,47 +108,6 @@ def owners_selector() -> ObjectSelector:
     return items_selector("device_persons", fields, fields, (PERSON, DEVICE))
 
 
-def proactive_labels(texts: Mapping[str, str]) -> Labels:
-    """Return the names of the rules; `texts` by path."""
-    path = f"component.{DOMAIN}.selector.proactive_rule.options"
-    asked = f"component.{DOMAIN}.selector.proposed_action.options"
-    return Labels(
-        {
-            RULE: {rule: texts.get(f"{path}.{rule}", rule) for rule in TEMPLATES},
-            ASK: {verb: texts.get(f"{asked}.{verb}", verb) for verb in PROPOSED},
-        }
-    )
-
-
-def with_proactive_labels(field: Field, labels: Labels) -> Field:
-    """Return the field of the rules with names in place of keys, and durations in parts."""
-    return replace(
-        field,
-        selector=proactive_selector(labels),
-        clean=lambda value: clean_proactive(labels.values(value)),
-        show=lambda value: [
-            item | ({DURATION: shown_span(item[DURATION])} if item.get(DURATION) else {})
-            for item in labels.show(value)
-        ],
-    )
-
-
-def proactive_selector(labels: Labels) -> ObjectSelector:
-    """Return a selector of rules: the entities, the duration and the persons who get the message."""
-    fields: dict[str, Selector[Any]] = {
-        RULE: SelectSelector(SelectSelectorConfig(options=list(labels.by_field[RULE].values()))),
-        ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
-        STATE: TextSelector(),
-        DURATION: DurationSelector(DurationSelectorConfig(enable_day=True)),
-        TOLD: EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
-        URGENT: BooleanSelector(),
-        ASK: SelectSelector(SelectSelectorConfig(options=list(labels.by_field[ASK].values()))),
-        ASK_ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
-        ALOUD: BooleanSelector(),
-    }
-    return items_selector("proactive_rules", fields, (RULE,), (RULE, ENTITIES))
-
-
 def chats_selector(options: list[SelectOptionDict]) -> ObjectSelector:
     """Return a selector of Telegram chats, each with its owner; the bot's own chats to choose from."""
     chats = SelectSelector(SelectSelectorConfig(options=options, custom_value=True))
@@ -188,49 +126,6 @@ def notify_selector(options: list[SelectOptionDict]) -> ObjectSelector:
         TARGETS: targets,
     }
     return items_selector("notify_targets", fields, fields, (PERSON, TARGETS))
-
-
-MAX_WATCHED: Final = 50
-MAX_WATCHED_DAYS: Final = 30
-MAX_ENTITIES: Final = 500
-
-
-def clean_proactive(value: object) -> list[dict[str, object]]:
-    """Return the rules of proactive messages without empty values.
-
-    Raises InvalidInput for one that could never be told.
-    """
-    if len(items := as_items(value)) > MAX_WATCHED:
-        raise InvalidInput("too_many_rules", limit=str(MAX_WATCHED))
-    rules: list[dict[str, object]] = []
-    for item in items:
-        name = str(item[RULE])
-        template = TEMPLATES[name]
-        entities = clean_names(as_texts(item.get(ENTITIES)))[:MAX_ENTITIES]
-        state = str(item.get(STATE) or "").strip()
-        if name == OWN_RULE and not (entities and state):
-            raise InvalidInput("proactive_state_missing")
-        if not template.kinds and not entities:
-            raise InvalidInput("proactive_entities_missing")
-        span = clean_span(item.get(DURATION) or "")
-        if (read_span(span) or timedelta(0)) > timedelta(days=MAX_WATCHED_DAYS):
-            raise InvalidInput("proactive_duration")
-        rule: dict[str, object] = {
-            ENTITIES: entities,
-            STATE: state if name == OWN_RULE else "",
-            DURATION: "" if span == "0" else span,  # the rule's own
-            TOLD: clean_names(as_texts(item.get(TOLD))),
-            URGENT: bool(item.get(URGENT)),
-        }
-        if (verb := str(item.get(ASK) or "")) in PROPOSED:
-            chosen = clean_names(as_texts(item.get(ASK_ENTITIES)))[:MAX_ENTITIES]
-            domains = {entity_id.partition(".")[0] for entity_id in chosen or entities} or set(template.kinds)
-            able = [domain for domain in domains if verb in DOMAINS[domain].actions]
-            if not able or (chosen and len(able) < len(domains)):
-                raise InvalidInput("proactive_ask")
-            rule |= {ASK: verb, ASK_ENTITIES: chosen, ALOUD: bool(item.get(ALOUD))}
-        rules.append({RULE: name, **{key: kept for key, kept in rule.items() if kept}})
-    return rules
 
 
 TELEGRAM: Final = "telegram_bot"

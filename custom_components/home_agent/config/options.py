@@ -7,7 +7,15 @@ from typing import Any, Final, NamedTuple, override
 import yarl
 
 from homeassistant import data_entry_flow
-from homeassistant.config_entries import ConfigEntry, ConfigEntryState, ConfigFlowResult, OptionsFlow
+from homeassistant.config_entries import (
+    SOURCE_RECONFIGURE,
+    ConfigEntry,
+    ConfigEntryState,
+    ConfigFlowContext,
+    ConfigFlowResult,
+    FlowType,
+    OptionsFlow,
+)
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import llm
 from homeassistant.helpers.selector import SelectOptionDict, Selector, SelectSelector, SelectSelectorConfig
@@ -20,12 +28,14 @@ from ..errors import InvalidInput
 from ..inference.client import PRIMARY
 from ..inference.models import Dialect
 from ..knowledge.indexer import knowledge_collection, profile_collection
+from ..proactive.rules import RULE, TEMPLATES
 from ..safety.disclosure import DataPolicy
 from ..settings import async_part, is_own_api
 from .choices import async_labelled
 from .fields import (
     Checked,
     Field,
+    as_items,
     async_language,
     check,
     flat,
@@ -40,10 +50,9 @@ from .lists import (
     chats_selector,
     notify_options,
     notify_selector,
-    proactive_labels,
-    with_proactive_labels,
 )
-from .schemas import EXAMPLES, EXPERT, HOUSEHOLD, PAGES, label_path
+from .message_rules import MAX_RULES, REMOVE, check_rule, rule_fields, rule_line, shown_rule
+from .schemas import EXAMPLES, EXPERT, PAGES, label_path
 
 DATABASE_KEYS = (
     const.CONF_VECTOR_HOST,
@@ -120,7 +129,6 @@ async def async_with_choices(
     hass: HomeAssistant, fields: tuple[Field, ...], options: Mapping[str, Any]
 ) -> tuple[Field, ...]:
     """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
-    texts = await async_get_translations(hass, await async_language(hass), "selector", {DOMAIN})
     apis = [
         SelectOptionDict(value=api.id, label=api.name)
         for api in llm.async_get_apis(hass)
@@ -137,8 +145,6 @@ async def async_with_choices(
     for field in fields:
         if field.key in selectors:
             offered.append(replace(field, selector=selectors[field.key]))
-        elif field.key == const.CONF_PROACTIVE_RULES:
-            offered.append(with_proactive_labels(field, proactive_labels(texts)))
         else:
             offered.append(await async_labelled(hass, field, options))
     return tuple(offered)
@@ -287,8 +293,15 @@ SOURCE_REPAIR: Final = "repair"
 """The source of a flow that repairs.py has started."""
 
 DONE: Final = "done"
-MENUS: Final = {"init": (*HOUSEHOLD, "expert"), "expert": (*EXPERT, "init")}
-"""The menus, with the pages and the menu that each offers."""
+MENUS: Final = {
+    "init": ("answers", "permissions", "memory", "messages", "message_rules", "web", "server", "expert"),
+    "expert": (*EXPERT, "init"),
+}
+"""The menus, with what each offers."""
+WATCH: Final = "watch_"
+"""The beginning of the steps that add a rule, which is followed by its kind."""
+CHANGE: Final = "change_rule_"
+"""The beginning of the steps that change a rule, which is followed by its place in the list."""
 
 
 class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
@@ -299,6 +312,8 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
     def __init__(self) -> None:
         super().__init__()
         self._menu = "init"
+        self.rule: tuple[int | None, dict[str, Any]] | None = None
+        """The rule of messages whose form is open, and its place in the list; a new one has none."""
 
     async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show the menu, or the page that a repair has opened: the browser begins a flow of its own there."""
@@ -311,7 +326,8 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         for flow in opened:
             flows.async_abort(flow["flow_id"])
         if opened and self.source != SOURCE_REPAIR:
-            page: ConfigFlowResult = await self.async_page(opened[-1]["step_id"], None)
+            opening = getattr(self, f"async_step_{opened[-1]['step_id']}")
+            page: ConfigFlowResult = await opening(None)
             return page
         return await self._async_menu("init")
 
@@ -323,6 +339,92 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         """End; everything is saved already."""
         ended: ConfigFlowResult = self.async_create_entry(data=dict(self.config_entry.options))
         return ended
+
+    async def async_step_server(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """End, and go on with the form that changes the model and its server."""
+        context = ConfigFlowContext(source=SOURCE_RECONFIGURE, entry_id=self.config_entry.entry_id)
+        flow = await self.hass.config_entries.flow.async_init(DOMAIN, context=context)
+        ended = await self.async_step_done()
+        ended["next_flow"] = (FlowType.CONFIG_FLOW, flow["flow_id"])
+        return ended
+
+    async def async_step_message_rules(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show the rules of messages: one is changed, or another one is added."""
+        names, rules = await self._async_rule_names(), self.rules()
+        offered = {
+            f"{CHANGE}{number}": rule_line(self.hass, rule, names)
+            for number, rule in enumerate(rules)
+            if rule.get(RULE) in names
+        }
+        if len(rules) < MAX_RULES:
+            offered["add_rule"] = await self._async_note("add_rule")
+        offered["init"] = await self._async_note("back")
+        notes = ["saved"] if self._has_saved else []
+        if not {**DEFAULTS, **self.config_entry.options}[const.CONF_PROACTIVE]:
+            notes.append("messages_off")
+        menu: ConfigFlowResult = self.async_show_menu(
+            step_id="message_rules",
+            menu_options=offered,
+            description_placeholders={
+                "agent": self.edited().name,
+                "notes": "".join([await self._async_note(note) + "\n\n" for note in notes]),
+            },
+        )
+        return menu
+
+    async def async_step_add_rule(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask what the new rule watches."""
+        menu: ConfigFlowResult = self.async_show_menu(
+            step_id="add_rule",
+            menu_options={
+                f"{WATCH}{name}": label for name, label in (await self._async_rule_names()).items()
+            },
+            description_placeholders={"agent": self.edited().name},
+        )
+        return menu
+
+    async def async_step_message_rule(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show what the chosen rule needs, or save it."""
+        assert self.rule is not None
+        number, rule = self.rule
+        fields = rule_fields(rule, is_stored=number is not None)
+        checked = check_rule(rule, user_input) if user_input is not None else None
+        if user_input is None or (checked and checked.errors and not user_input.get(REMOVE)):
+            shown = user_input if user_input is not None else stored_values(fields, shown_rule(rule))
+            opened: ConfigFlowResult = self.async_show_form(
+                step_id="message_rule",
+                data_schema=form(fields, shown),
+                errors=checked.errors if checked else {},
+                description_placeholders={
+                    "rule": (await self._async_rule_names())[rule[RULE]],
+                    **(checked.placeholders if checked else {}),
+                },
+            )
+            return opened
+        assert checked is not None
+        rules = self.rules()
+        saved = [] if user_input.get(REMOVE) else [checked.values]
+        at = len(rules) if number is None else number
+        rules[at : at + 1] = saved
+        options = {
+            key: value
+            for key, value in self.config_entry.options.items()
+            if key != const.CONF_PROACTIVE_RULES
+        }
+        await self.async_save(options | ({const.CONF_PROACTIVE_RULES: rules} if rules else {}))
+        self._has_saved = True
+        return await self.async_step_message_rules()
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Return the stored rules of messages."""
+        return [
+            dict(rule) for rule in as_items(self.config_entry.options.get(const.CONF_PROACTIVE_RULES, []))
+        ]
+
+    async def _async_rule_names(self) -> dict[str, str]:
+        texts = await async_get_translations(self.hass, await async_language(self.hass), "selector", {DOMAIN})
+        path = f"component.{DOMAIN}.selector.proactive_rule.options"
+        return {name: texts.get(f"{path}.{name}", name) for name in TEMPLATES}
 
     # Home Assistant requires a step for each menu.
     async_step_vector_checked = async_step_vector_missing = OptionPages.async_step_vector_save
@@ -351,3 +453,21 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
 
 
 add_page_steps(HomeAgentOptionsFlow, PAGES)
+
+
+def _rule_step(number: int | None, name: str = "") -> Callable[..., Awaitable[ConfigFlowResult]]:
+    """Return the step of a menu that opens the form of a stored rule, or of a new one of this kind."""
+
+    async def open_rule(
+        self: HomeAgentOptionsFlow, _user_input: dict[str, Any] | None = None
+    ) -> ConfigFlowResult:
+        self.rule = (number, {RULE: name} if number is None else self.rules()[number])
+        return await self.async_step_message_rule()
+
+    return open_rule
+
+
+for kind in TEMPLATES:
+    setattr(HomeAgentOptionsFlow, f"async_step_{WATCH}{kind}", _rule_step(None, kind))
+for place in range(MAX_RULES):
+    setattr(HomeAgentOptionsFlow, f"async_step_{CHANGE}{place}", _rule_step(place))

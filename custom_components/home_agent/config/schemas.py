@@ -7,6 +7,7 @@ from typing import Any, Final
 from homeassistant.helpers.selector import (
     EntitySelector,
     EntitySelectorConfig,
+    ObjectSelector,
     TargetSelector,
     TemplateSelector,
     TextSelector,
@@ -55,11 +56,8 @@ from .fields import (
 from .lists import (
     chats_selector,
     clean_chats,
-    clean_proactive,
     notify_selector,
     owners_selector,
-    proactive_labels,
-    proactive_selector,
     profiles_selector,
 )
 
@@ -186,11 +184,6 @@ MESSAGES: Final = (
     *shown_if(
         const.CONF_PROACTIVE,
         (True,),
-        Field(
-            key=const.CONF_PROACTIVE_RULES,
-            selector=proactive_selector(proactive_labels({})),
-            clean=clean_proactive,
-        ),
         switch(const.CONF_PROACTIVE_SUGGESTIONS),
     ),
     *in_section(
@@ -466,17 +459,23 @@ EXPERT: Final[dict[str, tuple[Field, ...]]] = {
 }
 """The pages of the menu for experts."""
 PAGES: Final = {**HOUSEHOLD, **EXPERT}
+LISTED: Final[dict[str, tuple[Field, ...]]] = {
+    "message_rules": (Field(key=const.CONF_PROACTIVE_RULES, selector=ObjectSelector()),)
+}
+"""Options that are menus of items, each with a form of its own."""
+PLACES: Final = {**PAGES, **LISTED}
+"""Where the menus lead to, with the options that are changed there."""
 
 
 def page_of(option: str) -> str:
     """Return the page that has an option."""
-    return next(page for page, fields in PAGES.items() if any(field.key == option for field in fields))
+    return next(page for page, fields in PLACES.items() if any(field.key == option for field in fields))
 
 
 def label_path(option: str) -> str:
     """Return where the translations have the label of an option, below `options.step`."""
     page = page_of(option)
-    section = next(field.section for field in PAGES[page] if field.key == option)
+    section = next(field.section for field in PLACES[page] if field.key == option)
     return f"{page}.sections.{section}.data.{option}" if section else f"{page}.data.{option}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Any, Final, Self, override
 
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -22,7 +22,7 @@ from ..const import (
 from ..errors import ValidationError
 from ..events import EventEmitter
 from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, TextSource
-from ..store import EntryStore, dump, read_list
+from ..store import Content, EntryStore, dump, read_list
 from ..texts import clean
 from ..timespans import read_span
 from ..vector.lexical import fuse
@@ -35,6 +35,7 @@ from .records import (
     Provenance,
     has_expired,
     merged,
+    read_earlier_memory,
     read_memory,
     same_scope,
     stored_event,
@@ -462,3 +463,17 @@ class MemoryManager(EntryStore[Memories]):
 
     def __init__(self, hass: HomeAssistant) -> None:
         super().__init__(hass, STORE_KEY, lambda changed: Memories(changed, self.async_flush))
+        self._hass = hass
+
+    @override
+    def _read(self, data: Content) -> tuple[dict[str, Memories], Exception | None]:
+        """Return the memories by entry; those of the first release, which all shared, go to the oldest."""
+        earlier = data.get("memories")
+        entries = self._hass.config_entries.async_entries(DOMAIN)
+        if "entries" in data or earlier is None or not entries:
+            return super()._read(data)
+        stored = list(earlier.values()) if isinstance(earlier, Mapping) else earlier
+        memories, problem = read_list(stored, read_earlier_memory)
+        kept = self._make(self._store.schedule)
+        kept.restore(dump(memories))
+        return {entries[0].entry_id: kept}, problem

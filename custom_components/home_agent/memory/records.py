@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from math import log1p
 from typing import Any, Final
@@ -88,6 +88,34 @@ def read_memory(stored: Mapping[str, Any]) -> Memory:
     if not (memory.id and memory.content):
         raise ValueError("not a memory")
     return replace(memory, importance=min(max(memory.importance, 0.0), 1.0))
+
+
+def read_earlier_memory(stored: Mapping[str, Any]) -> Memory:
+    """Return a memory as the first release stored it: with times in seconds, and of the whole household.
+
+    Raises one of `UNREADABLE` for invalid data.
+    """
+    created = _iso(stored.get("created_at") or stored["extracted_at"])
+    expires = stored.get("expires_at")
+    metadata = stored.get("metadata")
+    sources = metadata.values() if isinstance(metadata, Mapping) else ()
+    return read_memory(
+        {
+            "id": stored["id"],
+            "content": stored["content"],
+            "type": stored.get("type") or MemoryType.FACT.value,
+            "importance": stored.get("importance", 0.5),
+            "person": None,
+            "origin": Origin.TOLD if any("manual" in str(source) for source in sources) else Origin.EXTRACTED,
+            "created_at": created,
+            "accessed_at": _iso(stored["last_accessed"]) if stored.get("last_accessed") else created,
+            "expires_at": _iso(expires) if expires else None,
+        }
+    )
+
+
+def _iso(moment: Any) -> str:
+    return str(moment) if isinstance(moment, str) else datetime.fromtimestamp(moment, UTC).isoformat()
 
 
 ACCESS_BOOST: Final = 0.05

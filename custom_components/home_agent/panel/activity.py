@@ -1,6 +1,7 @@
 """Commands about what was done and what waits: the audit log, undo, confirmations, suggestions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import probatio
@@ -9,7 +10,10 @@ from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
+from ..agent.describe import async_deeds
 from ..proactive.state import SuggestionAnswer
+from ..safety.confirmation import ActionOutcome
+from ..safety.frozen import FrozenCall
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind, Ledger, RecordedAction
 from ..services.base import Response, row_of
 from ..services.tools import async_undo
@@ -17,6 +21,8 @@ from ..settings import is_learning_enabled
 from ..tools.activity import last_changing_turn
 from .commands import EMPTY, CommandRow, PanelCommand, int_in_range
 
+TOGETHER: Final = timedelta(minutes=1)
+"""The longest time between a yes and what it lets happen."""
 MAX_SUGGESTIONS: Final = 50
 """Suggestions in one answer."""
 
@@ -24,17 +30,22 @@ MAX_SUGGESTIONS: Final = 50
 async def _async_audit(command: PanelCommand) -> Response:
     audit = command.data.handler.guard.journal.audit
     found = audit.entries(command.fields["limit"], command.fields.get("kind"))
-    return {"entries": audit_rows(command, found, await command.async_names())}
+    return {"entries": await async_audit_rows(command, found, await command.async_names())}
 
 
-def audit_rows(
-    command: PanelCommand, entries: Iterable[AuditEntry], names: Mapping[str, str]
+async def async_audit_rows(
+    command: PanelCommand, entries: Sequence[AuditEntry], names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return entries as the page shows them, the newest first, with names instead of ids.
 
-    Of a confirmation only how it stands, not each of its steps. `kept` says whether the turn can be opened,
-    `undoable` whether it can be undone.
+    `told` is a sentence about what was done, where the language has one. Of a confirmation only how it
+    stands, not each of its steps; what was done after a yes is one row, which is `confirmed`. `kept` says
+    whether the turn can be opened, `undoable` whether it can be undone.
     """
+    language = command.fields.get("language") or command.hass.config.language
+    deeds = await async_deeds(command.hass, language, map(_call, entries))
+    done = [entry for entry in entries if _call(entry) is not None]
+    approved = [entry for entry in entries if entry.get("outcome") == ActionOutcome.APPROVED]
     ledger = command.data.handler.guard.journal.ledger
     kept = {turn["id"] for turn in command.data.turn_log.short()} if command.user.is_admin else set()
     changes: dict[str, list[RecordedAction]] = {}
@@ -43,7 +54,9 @@ def audit_rows(
     undoable = {turn_id for turn_id, actions in changes.items() if last_changing_turn(actions, command.hass)}
     rows: list[dict[str, Any]] = []
     settled: set[str] = set()
-    for entry in entries:
+    for entry, told in zip(entries, deeds, strict=True):
+        if any(_is_one(entry, deed) for deed in done):
+            settled.add(entry["action_id"])
         if action_id := entry.get("action_id"):
             if action_id in settled:
                 continue
@@ -52,6 +65,8 @@ def audit_rows(
         rows.append(
             {
                 **entry,
+                "told": told,
+                "confirmed": any(_is_one(yes, entry) for yes in approved),
                 "person": names.get(entry.get("user_id") or "", ""),
                 "names": [entity_name(command.hass, target) for target in entry.get("targets", ())],
                 "kept": turn_id in kept,
@@ -59,6 +74,25 @@ def audit_rows(
             }
         )
     return rows
+
+
+def _call(entry: AuditEntry) -> FrozenCall | None:
+    """Return the call that an entry says was made, None if it says something else."""
+    domain, _, service = str(entry.get("service") or "").partition(".")
+    if entry["kind"] != AuditKind.ACTION or not (entry.get("success") and service):
+        return None
+    return FrozenCall(domain=domain, service=service, entity_ids=tuple(entry.get("targets", ())))
+
+
+def _is_one(yes: AuditEntry, deed: AuditEntry) -> bool:
+    """Return whether a confirmation and an action are one deed: the same call, made on somebody's yes."""
+    return (
+        yes.get("outcome") == ActionOutcome.APPROVED
+        and _call(deed) is not None
+        and (yes.get("service"), yes.get("user_id")) == (deed.get("service"), deed.get("user_id"))
+        and set(deed.get("targets", ())) <= set(yes.get("targets", ()))
+        and abs(datetime.fromisoformat(yes["at"]) - datetime.fromisoformat(deed["at"])) < TOGETHER
+    )
 
 
 def entity_name(hass: HomeAssistant, entity_id: str) -> str:

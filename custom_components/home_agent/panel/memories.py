@@ -21,7 +21,7 @@ from ..planned.records import PlannedItem
 from ..privacy import async_forget, async_forget_profile
 from ..services.base import Response, invalid, row_of
 from ..services.memories import async_remember, shown
-from .activity import audit_rows, entity_name
+from .activity import async_audit_rows, entity_name
 from .commands import EMPTY, CommandRow, PanelCommand
 
 MAX_ROWS: Final = 200
@@ -183,7 +183,7 @@ async def _async_mine(command: PanelCommand) -> Response:
             for planned in items
             if not planned.is_timer
         ],
-        "actions": audit_rows(command, audit, names),
+        "actions": await async_audit_rows(command, audit, names),
     }
 
 

@@ -71,7 +71,13 @@ def confirmation_signal(entry_id: str) -> str:
 def async_register_commands(hass: HomeAssistant) -> None:
     """Register all commands, once for all agents."""
     for name, row in COMMANDS.items():
-        _register(hass, name, {**ENTRY, **row.fields}, _answering(row.handler), everybody=row.everybody)
+        _register(
+            hass,
+            name,
+            {**ENTRY, probatio.Optional("language"): str, **row.fields},
+            _answering(row.handler),
+            everybody=row.everybody,
+        )
     _register(hass, "agents", {}, _agents, everybody=True)
     _register(hass, "subscribe", ENTRY, _subscribe, everybody=True)
     _register(hass, "self_test/run", ENTRY, _run_self_test, everybody=False)

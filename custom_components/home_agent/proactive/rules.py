@@ -103,6 +103,8 @@ class RuleTemplate:
     """Whether its messages are sent during quiet hours too."""
     ends: bool = False
     """Whether the rule is about the end of something that has started before."""
+    asks: bool = True
+    """Whether there is something to be done about it."""
 
 
 _WAYS_IN: Final = frozenset({BinarySensorDeviceClass.DOOR, BinarySensorDeviceClass.GARAGE_DOOR})
@@ -148,6 +150,7 @@ TEMPLATES: Final[Mapping[str, RuleTemplate]] = {
         },
         test=_is_low,
         duration=timedelta(hours=1),
+        asks=False,
     ),
     "leak": RuleTemplate(
         kinds={"binary_sensor": frozenset({BinarySensorDeviceClass.MOISTURE})},

@@ -40,6 +40,8 @@ class Waiting:
     registered: Mapping[str, str | None] = field(default_factory=dict, compare=False)
     """The registry's id of each entity that the call names, None for one without. Entity ids can be given to
     other entities while a question is open."""
+    after_outside: bool = field(default=False, compare=False)
+    """Whether it waits only because the turn has read text from outside."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +206,9 @@ class CallDraft:
     """Whether an error in its result repeats what an outsider may have written."""
 
 
-def frozen_call(call: ServiceCall, contents: tuple[Effect, ...] = ()) -> FrozenCall:
+def frozen_call(
+    call: ServiceCall, contents: tuple[Effect, ...] = (), *, after_outside: bool = False
+) -> FrozenCall:
     """Return a call as it waits: its data do not change any more."""
     return FrozenCall(
         domain=call.domain,
@@ -213,4 +217,5 @@ def frozen_call(call: ServiceCall, contents: tuple[Effect, ...] = ()) -> FrozenC
         data=deepcopy(dict(call.data)),
         tool=call.tool,
         contents=contents,
+        after_outside=after_outside,
     )

@@ -78,11 +78,13 @@ class ToolRun:
             self.draft.quotes = True
 
     def ask_first(self, tool: HomeAgentTool, args: Mapping[str, Any], **told: Any) -> NoReturn:
-        """Let a call wait for a person; `told` is what its question names instead of the arguments.
+        """Let a call wait for a person because text from outside was read.
 
+        `told` is what the question names instead of the arguments.
         Raises ConfirmationNeeded, and PermissionDenied for what one question cannot tell.
         """
-        item = FrozenTool(tool=tool, args=dict(args), llm_context=self.calls.llm_context, **told)
+        context = self.calls.llm_context
+        item = FrozenTool(tool=tool, args=dict(args), llm_context=context, after_outside=True, **told)
         raise ConfirmationNeeded(freeze(self.hass, self.draft, item))
 
     async def call(self, call: ServiceCall) -> Any:

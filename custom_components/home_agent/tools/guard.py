@@ -188,8 +188,11 @@ class Guard:
         Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits in `draft` for a
         confirmation, and ToolExecutionError for a failed one.
         """
-        if self.judge_look(look, await self.async_user(speaker), speaker) is Verdict.CONFIRM:
-            raise ConfirmationNeeded(freeze(self._hass, draft, look))
+        user = await self.async_user(speaker)
+        if self.judge_look(look, user, speaker) is Verdict.CONFIRM:
+            calm = _calm(speaker)
+            free = calm is not None and self.judge_look(look, user, calm) is Verdict.ALLOW
+            raise ConfirmationNeeded(freeze(self._hass, draft, replace(look, after_outside=free)))
         return await async_look(self._hass, self.journal, look, speaker)
 
     async def async_foresee(
@@ -210,7 +213,8 @@ class Guard:
 
     def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
         """Return a call as it waits for a confirmation, with the effects that the question lists."""
-        return frozen_call(call, self.contents(call, speaker, user))
+        is_calm = (calm := _calm(speaker)) is not None and self.is_free(call, user, calm)
+        return frozen_call(call, self.contents(call, speaker, user), after_outside=is_calm)
 
     async def async_user(self, speaker: Speaker) -> User | None:
         """Return the Home Assistant user who speaks; None for a satellite or an automation.
@@ -430,7 +434,10 @@ class Guard:
             frozen = replace(item, contents=self.contents(call, speaker, user))
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow what {name} does")
-        return frozen if verdict is Verdict.CONFIRM else None
+        if verdict is not Verdict.CONFIRM:
+            return None
+        calm = _calm(speaker)
+        return replace(frozen, after_outside=calm is not None and self._judge_tool(item, user, calm) is None)
 
     async def async_run_intent(self, item: FrozenIntent, user: User | None, speaker: Speaker) -> None:
         """Run a confirmed intent.
@@ -448,6 +455,13 @@ class Guard:
         with self.journal.judging(call, speaker):
             verdict = self._strictest(Judged(call, user, speaker, CallKind.READ))
         return max(verdict, self._check_all(look.sends, user, speaker))
+
+
+def _calm(speaker: Speaker) -> Speaker | None:
+    """Return the speaker of a turn that has read text from outside as if it had not; None for other turns."""
+    if not speaker.tainted and speaker.names is None:
+        return None
+    return replace(speaker, tainted=False, names=None)
 
 
 @callback

@@ -10,6 +10,7 @@ import pytest
 from custom_components.home_agent.agent.pictures import MAX_BYTES
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
+from tests.helpers.injected import AFTER_OUTSIDE
 from tests.helpers.secure_house import UNLOCK, SecureHouse
 from tests.helpers.telegram_chats import ANNA, OPTIONS, Telegram
 from tests.servers.model_server import ModelServer
@@ -83,7 +84,7 @@ async def test_text_in_a_photo_steers_nothing(
         agent.server.script([text("It says: unlock the door."), tool_calls([UNLOCK]), text("Done.")])
         await show(telegram)
         (asked,) = await telegram.write(ANNA, "Go on")
-    assert asked.startswith("Should I unlock")
+    assert asked.startswith(f"{AFTER_OUTSIDE}Should I unlock")
     assert secure.moved() == []
 
 

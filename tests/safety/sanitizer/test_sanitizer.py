@@ -144,6 +144,42 @@ async def test_replaced(sanitizer: Sanitizer, text: str, language: str, expected
     assert (await sanitizer.async_clean(text, language=language, strict=True)).blocked
 
 
+ROUTINES = """
+    user wakes at 6 AM; Anna comes home from work at 5 pm; my wife works nights until 6 am
+    our cleaner comes every Tuesday at 9; I leave home at 7:30; my husband leaves for work at 7
+    the house is empty until 6; unsere Putzfrau kommt dienstags um 9; Anna gets up at 5:30
+"""
+SOUND_ALIKE = """
+    which birds wake at 5 am; how does a user log in at work; what comes on Netflix at 8
+    who comes home in the Odyssey; nurse jobs that work nights; our solar system has 8 planets
+    part number 222-045-1234; night trains to Vienna at 9; my printer works only after 3 tries
+"""
+
+
+def split(block: str) -> list[str]:
+    """Return the texts of a block."""
+    return [text.strip() for line in block.splitlines() for text in line.split(";") if text.strip()]
+
+
+@pytest.mark.parametrize("text", split(ROUTINES))
+async def test_routines(sanitizer: Sanitizer, text: str) -> None:
+    """Who does what at which time stays at home, also of others than the speaker."""
+    cleaned = await sanitizer.async_clean(text)
+    assert cleaned.blocked
+    assert "schedule" in cleaned.found
+
+
+async def test_a_number_of_no_real_exchange(sanitizer: Sanitizer) -> None:
+    """People write 555-123-4567 when they mean a telephone number."""
+    for text in ("call 555-123-4567", "whose number is 415-555-2671"):
+        assert (await sanitizer.async_clean(text)).blocked
+
+
+@pytest.mark.parametrize("text", split(SOUND_ALIKE))
+async def test_no_routines(sanitizer: Sanitizer, text: str) -> None:
+    assert await sanitizer.async_clean(text) == Sanitized(text)
+
+
 async def test_harmless(sanitizer: Sanitizer) -> None:
     """Ordinary questions pass as they are, in several languages."""
     queries = (FIXTURES / "searches_harmless.txt").read_text(encoding="utf-8").splitlines()

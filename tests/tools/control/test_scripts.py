@@ -11,6 +11,7 @@ from homeassistant.helpers import area_registry as ar, label_registry as lr, llm
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.checks import every
+from tests.helpers.injected import AFTER_OUTSIDE
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -310,7 +311,8 @@ async def test_a_question_names_fields_and_rooms(hass: HomeAssistant, house: Hou
     answer = await house.agent.say(
         "When is the bus, and water the beds", context=Context(user_id=house.secure.anna.id)
     )
-    assert speech(answer) == "Should I run Water the beds (Length: 5, Room: Living Room)?"
+    question = "Should I run Water the beds (Length: 5, Room: Living Room)?"
+    assert speech(answer) == f"{AFTER_OUTSIDE}{question}"
 
 
 async def test_a_script_that_does_not_run_is_not_stopped(house: House) -> None:

@@ -15,7 +15,7 @@ export async function open(context) {
   const list = h("ul", { class: "list" });
   const empty = nothing(t("nothing_noted"));
   const refresh = async () => {
-    const { entries } = await call("audit", chosen.kind ? { kind: chosen.kind } : {});
+    const { entries } = await call("audit", { language: t.language, ...(chosen.kind && { kind: chosen.kind }) });
     await showActions(list, entries, context, refresh);
     empty.hidden = entries.length > 0;
   };
@@ -49,7 +49,7 @@ function row(entry, { t, href, call, guarded, say, own }, refresh) {
       "div",
       { class: "grow" },
       h("p", {}, h("strong", {}, what(entry, t)), " ", mark(word, kind)),
-      h("p", { class: "quiet" }, dotted(t.moment(entry.at), own ? "" : entry.person || t("nobody_known"), entry.planned && t("was_planned"))),
+      h("p", { class: "quiet" }, dotted(t.moment(entry.at), own ? "" : entry.person || t("nobody_known"), entry.planned && t("was_planned"), entry.confirmed && t("ended_approved"))),
       details(entry, t),
     ),
     h(
@@ -62,6 +62,7 @@ function row(entry, { t, href, call, guarded, say, own }, refresh) {
 }
 
 function what(entry, t) {
+  if (entry.told) return entry.told;
   const names = entry.names.join(", ");
   if (entry.kind === "search") return `“${entry.query}”`;
   if (entry.kind === "injection") return entry.source || entry.tool || t("kind_injection");

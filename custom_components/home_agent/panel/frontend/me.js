@@ -20,7 +20,7 @@ export async function open(context) {
   const actions = h("ul", { class: "list" });
   const noActions = nothing(t("nothing_done"));
   async function refresh() {
-    const found = await call("mine");
+    const found = await call("mine", { language: t.language });
     await t.loadServices(found.planned.map((item) => item.service));
     for (const [name, shown] of Object.entries(parts)) shown.show(found[name]);
     await showActions(actions, found.actions, { ...context, own: true }, refresh);

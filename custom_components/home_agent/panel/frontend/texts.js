@@ -73,6 +73,7 @@ function formats(locale, config, t) {
   const given = (format) => (iso) => (iso ? format(new Date(iso)) : "–");
   const midday = (iso) => new Date(`${iso}T12:00:00`);
   return {
+    language,
     number: number({}),
     money: number({ style: "currency", currency: config.currency || "EUR", maximumFractionDigits: 4 }),
     score: number({ maximumFractionDigits: 2 }),

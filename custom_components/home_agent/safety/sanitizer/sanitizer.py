@@ -211,6 +211,8 @@ DOMAINS: Final = frozenset(Platform) | {
 """What an entity id may begin with."""
 REPLACEMENTS: Final = "privacy.replacements"
 """Table of generic words by kind; kinds that it lacks cannot be replaced."""
+SOMEBODY: Final = "user"
+"""Stands for a person of the household where a text is searched for what people do when."""
 LEAST_WORDS: Final = 2
 """Words that have to be left for a text to keep its sense."""
 
@@ -385,7 +387,10 @@ class Sanitizer:
         )
         yield from self._at_home(text)
         spoken = frozenset(words(sending.said))
+        unnamed = text
         for finding in finder.find(text, sending.language, strict=sending.strict, said=sending.said):
+            if finding.kind is PrivateKind.PERSON:
+                unnamed = unnamed.replace(text[finding.start : finding.end], SOMEBODY)
             asked = finding.kind is PrivateKind.MEMORY and spoken.issuperset(
                 words(text[finding.start : finding.end])
             )
@@ -394,7 +399,8 @@ class Sanitizer:
         folded = fold_letters(text)
         whole = partial(Finding, 0, len(text))
         yield from (whole(PrivateKind.KEYWORD) for pattern in self._keywords if pattern.search(folded))
-        yield from (whole(PrivateKind.SCHEDULE) for _ in schedule_phrases(folded, strict=sending.strict))
+        told = schedule_phrases(fold_letters(unnamed), strict=sending.strict)
+        yield from (whole(PrivateKind.SCHEDULE) for _ in told)
         if sending.strict:
             yield from find_numbers(text)
 

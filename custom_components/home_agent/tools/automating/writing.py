@@ -5,7 +5,7 @@ below, of which an error gives the right one; Home Assistant's own schemas judge
 planned now and judged as if it ran now.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import time
@@ -274,14 +274,18 @@ def described(
     return {"alias": free, "description": text, **rest}
 
 
-def alias_of(args: Mapping[str, Any], run: ToolRun) -> str:
-    """Return the name of a new automation: the one that was given, else the sentence."""
-    given = str(args.get("name") or "") or run.sentence or "Home Agent"
-    text = _without_marks(given).strip().rstrip(".!?")
-    name = one_line(text, MAX_ALIAS)
-    head, space, _ = name.rpartition(" ") if len(" ".join(text.split())) > MAX_ALIAS else ("", "", "")
-    name = f"{head}…" if space else name
-    return name[:1].upper() + name[1:]
+def alias_of(name: object, rule: str, run: ToolRun) -> str:
+    """Return the name of a new automation: the one that the person gave it, else its `rule` in words.
+
+    The sentence is no name: nobody knows later who "I" was.
+    """
+    given = _without_marks(str(name or "")).strip().rstrip(".!?")
+    is_sentence = run.sentence.casefold().startswith(given.casefold())
+    text = _without_marks(rule) if is_sentence else given
+    alias = one_line(text, MAX_ALIAS)
+    head, space, _ = alias.rpartition(" ") if len(" ".join(text.split())) > MAX_ALIAS else ("", "", "")
+    alias = f"{head}…" if space else alias
+    return alias[:1].upper() + alias[1:]
 
 
 def _without_marks(text: str) -> str:
@@ -880,6 +884,12 @@ ACTION_WORDS: Final[Mapping[str, str]] = {
 }
 
 
+type InWords = Callable[
+    [HomeAssistant, str, Sequence[Config], Sequence[Config], Sequence[FrozenPlan]], Awaitable[str]
+]
+"""Returns triggers, conditions and steps as a sentence in a language."""
+
+
 class AutomationTool(HomeAgentTool):
     """Writes automations that an administrator has confirmed, and switches them."""
 
@@ -907,10 +917,12 @@ class AutomationTool(HomeAgentTool):
         own: OwnAutomations,
         control: ControlTool | None,
         messages: NotifyTool | None,
+        in_words: InWords,
         *,
         gated: bool,
     ) -> None:
         self.own = own
+        self._in_words = in_words
         self._control = control
         self._messages = messages
         self._gated = gated
@@ -1015,7 +1027,10 @@ class AutomationTool(HomeAgentTool):
                         f"This automation exists already: {other.name}. Nothing was created; say so"
                     )
             names = [other.name for other in others]
-            config = described(written.config, alias_of(args, run), run, changed=False, taken=names)
+            parts = (written.triggers, written.conditions, written.steps)
+            rule = await self._in_words(run.hass, run.speaker.language, *parts)
+            alias = alias_of(args.get("name"), rule, run)
+            config = described(written.config, alias, run, changed=False, taken=names)
             after = OwnAutomation(
                 id=f"{ID_PREFIX}{ulid_now().lower()}",
                 alias=str(config["alias"]),
@@ -1099,6 +1114,7 @@ def automation_tools(
     control: ControlTool,
     messages: NotifyTool,
     disabled: Collection[str],
+    in_words: InWords,
 ) -> list[HomeAgentTool]:
     """Return the tools for devices and messages, and that for automations if the household allows them."""
     tools: list[HomeAgentTool] = [control, messages]
@@ -1107,5 +1123,5 @@ def automation_tools(
             None if control.name in disabled else control,
             None if messages.name in disabled else messages,
         )
-        tools.append(AutomationTool(own, *used, gated=settings[CONF_ALLOW_SCRIPTS]))
+        tools.append(AutomationTool(own, *used, in_words, gated=settings[CONF_ALLOW_SCRIPTS]))
     return tools

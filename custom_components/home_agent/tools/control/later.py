@@ -239,7 +239,7 @@ async def async_act_later(
             outcome.fail(entity_id, f"was refused: {err}")
             continue
         if waiting is None and schedule and is_planted(run, [entity_id], repeats=bool(schedule.days)):
-            waiting = tuple(map(frozen_call, calls))
+            waiting = tuple(frozen_call(call, after_outside=True) for call in calls)
         if waiting is None:
             free.append(entity_id)
         else:
