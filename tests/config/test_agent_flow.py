@@ -99,8 +99,8 @@ async def test_each_page(hass: HomeAssistant, agent: Agent) -> None:
     result = await go_on(hass, await begin(hass, agent, guests), {"next_step_id": "permissions"})
     result = await go_on(hass, result, {"confirming": {"policy_pin": "4711"}, **LIST})
     assert stored(agent, guests)["policy_pin"] != "4711"
-    assert agent.entry.runtime_data.further[guests].runtime_data.confirmations.wants_pin
-    assert not agent.entry.runtime_data.confirmations.wants_pin
+    assert agent.entry.runtime_data.further[guests].runtime_data.confirmations.has_pin
+    assert not agent.entry.runtime_data.confirmations.has_pin
     result = await go_on(hass, result, {"next_step_id": "done"})
     assert result["reason"] == "agent_saved"
 

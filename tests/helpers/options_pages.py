@@ -34,7 +34,8 @@ FILLED: dict[str, dict[str, Any]] = {
         "thinking_enabled": True,
     },
     "permissions": {
-        "policy_profiles": [{"name": "Child", "areas": ["attic"], "only": ["light"]}],
+        "policy_choices": [{"decision": "Only these", "kinds": ["light"], "whom": ["Anyone in Attic"]}],
+        "policy_pin_always": False,
         "policy_confirmation_timeout": 30.0,
         "allow_scripts_and_scenes": True,
     },
@@ -160,6 +161,7 @@ FILLED: dict[str, dict[str, Any]] = {
     "debug": {"debug_logging": True, "emit_events": False},
 }
 STORED = {
+    "policy_choices": [{"decision": "only", "kinds": ["light"], "whom": ["area:attic"]}],
     "proactive_rules": [
         {"rule": "garage_open", "duration": "1h30m", "persons": ["person.anna"]},
         {"rule": "state", "entities": ["light.hall"], "state": "on", "urgent": True},

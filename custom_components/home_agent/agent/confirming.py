@@ -66,7 +66,7 @@ async def async_settle(turn: Turn) -> bool:
         return True
     if read.rest and not speaker.is_automation:
         action.rest = mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest
-    if read.answer is Answer.OTHER or (read.has_digits and not confirmations.wants_pin):
+    if read.answer is Answer.OTHER or (read.has_digits and not confirmations.needs_pin(action)):
         return await _async_take_other(turn, action, read)
     told = await _async_take(turn, action, read)
     if turn.asks or speaker.is_automation or read.answer is Answer.NO or not action.rest:
@@ -136,7 +136,7 @@ async def async_ask(turn: Turn) -> bool:
     hint = ""
     if unattended:
         hint = await async_phrase(turn.hass, turn.language, "confirmation_elsewhere")
-    elif turn.data.confirmations.wants_pin:
+    elif turn.data.confirmations.needs_pin(action):
         hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
     turn.asks = not unattended
     question = action.question if turn.calls.speaker.voice else action.full

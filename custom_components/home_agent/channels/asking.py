@@ -142,7 +142,7 @@ class Questions(ConfirmationChannel):
 
         Each receiver is judged before they are asked, and again with their answer. The first answer counts.
         """
-        users, speakers, restricted = await self._async_judged(proposal, receivers)
+        users, speakers, verdict = await self._async_judged(proposal, receivers)
         if not users and not speakers:
             return None
         language = self._hass.config.language
@@ -155,7 +155,7 @@ class Questions(ConfirmationChannel):
                 conversation_id=f"asked {ulid_now()}",
             ),
         )
-        own = OwnQuestion(users=users, lead=await lead(language), seconds=seconds, restricted=restricted)
+        own = OwnQuestion(users=users, lead=await lead(language), seconds=seconds, verdict=verdict)
         done: asyncio.Future[ActionOutcome] = self._hass.loop.create_future()
         self._asked[draft.action_id] = done
         action_id = draft.action_id
@@ -250,9 +250,9 @@ class Questions(ConfirmationChannel):
 
     async def _async_judged(
         self, proposal: Sequence[ServiceCall], receivers: Receivers
-    ) -> tuple[frozenset[str], dict[str, Speaker], bool]:
-        """Return the users and satellites that may say yes, and whether the action is restricted for any."""
-        verdicts: list[Verdict] = []
+    ) -> tuple[frozenset[str], dict[str, Speaker], Verdict]:
+        """Return the users and satellites that may say yes, and the strictest verdict for one of them."""
+        verdicts = [Verdict.ALLOW]
         users: set[str] = set()
         speakers: dict[str, Speaker] = {}
         language = self._hass.config.language
@@ -270,7 +270,7 @@ class Questions(ConfirmationChannel):
             if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
                 speakers[entity_id] = speaker
                 verdicts.append(verdict)
-        return frozenset(users), speakers, Verdict.CONFIRM in verdicts
+        return frozenset(users), speakers, max(verdicts)
 
     async def _async_propose_aloud(
         self, action: PendingAction, speakers: Mapping[str, Speaker], lead: Lead

@@ -13,7 +13,6 @@ from ..const import (
     CONF_LOCAL_FIRST,
     CONF_POLICY_BLOCKED,
     CONF_POLICY_CHOICES,
-    CONF_POLICY_PROFILES,
     CONF_POLICY_RESTRICTED,
 )
 from ..domains import DOMAINS
@@ -124,7 +123,7 @@ def _bypassing(hass: HomeAssistant, entry: Agent) -> list[Pipeline]:
     ]
 
 
-LIMITING: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES)
+LIMITING: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_CHOICES)
 """Options with rules of the household that can limit something."""
 
 

@@ -1079,8 +1079,10 @@ class AutomationTool(HomeAgentTool):
                 self.own.note(AutomationEdit.by(run.speaker, kept, kept, on))
                 note_in_journal(run, change.value, known.entity_id, kept.sentence)
 
-        if judge_switch(run, known.entity_id, user, on=on) is Verdict.CONFIRM or run.tainted:
-            self._ask(run, FrozenAutomation(change=change, name=known.name, begin=switch))
+        verdict = judge_switch(run, known.entity_id, user, on=on)
+        if verdict.asks or run.tainted:
+            pin = verdict is Verdict.PIN
+            self._ask(run, FrozenAutomation(change=change, name=known.name, pin=pin, begin=switch))
         await switch()
         return result
 
