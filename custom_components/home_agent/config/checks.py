@@ -426,7 +426,7 @@ async def _async_check_safety(
             await _async_hash(hass, checked, const.CONF_POLICY_PINS, item, PIN)
     values = {**checked.others, **checked.values}
     rules = values.get(const.CONF_POLICY_CHOICES, [])
-    if not pin and const.CONF_POLICY_PIN not in values and any(rule[DECISION] == PIN for rule in rules):
+    if const.CONF_POLICY_PIN not in values and any(rule[DECISION] == PIN for rule in rules):
         checked.fail(const.CONF_POLICY_CHOICES, InvalidInput("choice_without_pin"))
     await _async_check_rules(hass, checked, stored)
     await async_check_choices(hass, checked, stored)

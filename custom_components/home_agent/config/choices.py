@@ -71,8 +71,8 @@ PLACES: Final = "places"
 """The field of the form that has areas, floors and labels."""
 OF_PLACES: Final = (AREAS, FLOORS, LABELS)
 """The keys in which these are stored."""
-FIELDS: Final = (DECISION, ACTIONS, KINDS, PLACES, HOURS, PRESENCE, WHOM)
-"""The fields whose values have words."""
+FIELDS: Final = (DECISION, ACTIONS, KINDS, ENTITIES, PLACES, HOURS, PRESENCE, WHOM)
+"""The fields of the form in their order; the browser shows a rule as their values one after the other."""
 
 NO_LABELS: Final = Labels(
     {field: {key: key for key in DECISIONS} if field == DECISION else {} for field in FIELDS}
@@ -285,7 +285,7 @@ async def async_check_choices(hass: HomeAssistant, checked: Checked, stored: Map
 def _words(hass: HomeAssistant, item: Mapping[str, Any], labels: Labels) -> Iterator[str]:
     """Yield the words of a rule as the list of rules shows them."""
     (shown,) = labels.show(in_form(item))
-    for field in (DECISION, ACTIONS, KINDS, ENTITIES, PLACES, HOURS, PRESENCE, WHOM):
+    for field in FIELDS:
         texts = as_texts(shown.get(field) or ())
         if field == ENTITIES:
             texts = [state.name if (state := hass.states.get(text)) else text for text in texts]

@@ -173,8 +173,6 @@ class Speaker:
     """Name of the speaker, if known."""
     person_id: str | None = None
     """Of `persons.Person`; None if it is not known who speaks."""
-    owner_id: str | None = None
-    """Of the person whose device is spoken to. Without an account it is only likely to be the speaker."""
     voice: bool = False
     """Whether the answer is read out as it streams."""
     shown: bool = False
@@ -266,9 +264,8 @@ async def async_speaker_at(
         if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
             floor_id = area.floor_id
     person = await async_person_of_user(hass, context.user_id)
-    owner = person_of_device(hass, owners, device_id)
     if person is None and not is_guest_mode(hass, dt_util.utcnow()):
-        person = owner
+        person = person_of_device(hass, owners, device_id)
     return Speaker(
         context=context,
         language=language,
@@ -277,7 +274,6 @@ async def async_speaker_at(
         floor_id=floor_id,
         person=person.name or None if person else None,
         person_id=person.id if person else None,
-        owner_id=owner.id if owner else None,
     )
 
 

@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
 from time import monotonic
 from typing import Any, Final
 
@@ -14,9 +13,8 @@ from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
 
-from ..const import DOMAIN
+from ..const import CONF_DEVICE_PERSONS, DOMAIN
 from ..domains import DOMAINS
-from ..domains.base import DomainFacts
 from ..errors import RefusedByRule, TooManyRequests
 from ..knowledge.house import AREAS, FLOORS, AgentView
 from ..knowledge.speaker import Speaker
@@ -27,6 +25,7 @@ from .rules import (
     INSIDE,
     NOBODY,
     NOT_INSIDE,
+    PICKED_ACTIONS,
     RESTRICTED,
     SOMEBODY,
     UNBLOCKED,
@@ -101,12 +100,6 @@ _INSIDE = RuleSet(INSIDE)
 _NOT_INSIDE = RuleSet(NOT_INSIDE)
 
 
-@cache
-def _rules_of(facts: DomainFacts) -> tuple[RuleSet, RuleSet]:
-    """Return the default restrictions of a domain, and the exceptions."""
-    return RuleSet(facts.restricted), RuleSet(facts.unrestricted)
-
-
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What the policy says of one call."""
@@ -132,6 +125,7 @@ class Policy:
         self._hass = hass
         self.view = AgentView(hass, settings)
         self._rules = read_rules(hass, settings)
+        self._owners = settings[CONF_DEVICE_PERSONS]
 
     @callback
     def judge(
@@ -144,7 +138,7 @@ class Policy:
         user: User | None = None,
     ) -> Judgement:
         """Judge everything that a call comes down to, now."""
-        occasion, targets = Occasion(self._hass, speaker, user), list(entity_ids)
+        occasion, targets = Occasion(self._hass, speaker, user, self._owners), list(entity_ids)
         rules = [rule for rule in self._rules if rule.applies(occasion)]
         found = effects(self._hass, domain, service, targets, data)
         verdicts = [self._of(effect, rules, user) for effect in found]
@@ -208,7 +202,7 @@ class Policy:
         self, name: str, *, read_only: bool, speaker: Speaker, user: User | None = None
     ) -> Verdict:
         """Return the verdict on a third-party tool: one that acts is restricted."""
-        occasion = Occasion(self._hass, speaker, user)
+        occasion = Occasion(self._hass, speaker, user, self._owners)
         rules = (rule for rule in self._rules if rule.applies(occasion))
         verdict = strictest(rules, name, read_only=read_only)
         if verdict is None:
@@ -256,10 +250,12 @@ class Policy:
 
 def _is_listed(effect: Effect) -> bool:
     own = (effect.entity_id or "").partition(".")[0]
-    rules = [_rules_of(facts) for facts in {DOMAINS[effect.domain], DOMAINS[own]} if facts.restricted]
+    actions = [
+        PICKED_ACTIONS[facts.name] for facts in (DOMAINS[effect.domain], DOMAINS[own]) if facts.restricted
+    ]
     shipped = _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(Effect(effect.domain, effect.service))
-    restricted = shipped or any(rule.fits(effect) for rule, _ in rules)
-    return restricted and not any(exception.fits(effect) for _, exception in rules)
+    restricted = shipped or any(action.rules.fits(effect) for action in actions)
+    return restricted and not any(action.exceptions.fits(effect) for action in actions)
 
 
 def is_shipped_restricted(effect: Effect) -> bool:

@@ -1,7 +1,7 @@
 """The rules about what may be done: shipped ones, and the household's, picked from lists or in text."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from fnmatch import translate
@@ -18,7 +18,7 @@ from ..const import CONF_POLICY_ALLOWED, CONF_POLICY_BLOCKED, CONF_POLICY_CHOICE
 from ..domains import DOMAINS
 from ..domains.showing import GONE
 from ..knowledge.house import AREAS, ENTITIES, FLOORS, LABELS
-from ..knowledge.speaker import USER_PREFIX, Speaker, is_guest_mode
+from ..knowledge.speaker import DEVICE, PERSON, USER_PREFIX, Speaker, is_guest_mode
 from ..regex import lazy_regex
 
 type Matcher = Callable[[str], object]
@@ -245,6 +245,8 @@ class Occasion:
     speaker: Speaker
     user: User | None = None
     """The Home Assistant user who speaks; None if there is none, or if it is not known who it is."""
+    owners: Iterable[Mapping[str, Any]] = ()
+    """The owners of devices."""
 
     @property
     def now(self) -> datetime | None:
@@ -346,9 +348,8 @@ def _is_one(name: str, occasion: Occasion) -> bool | None:
     if user_id is not None:
         return bool(person.attributes.get("user_id") == user_id)
     # The owner of a satellite is only likely to be the one who speaks to it.
-    owner = speaker.owner_id
-    is_owner = owner is not None and owner == str(person.attributes.get("id") or person.object_id)
-    return None if is_owner else False
+    owned = (item.get(DEVICE) for item in occasion.owners if item.get(PERSON) == name)
+    return None if speaker.device_id in owned and speaker.device_id else False
 
 
 DECISION: Final = "decision"
@@ -420,10 +421,8 @@ class Rule:
     decision: str
     actions: tuple[PickedAction, ...] = ()
     kinds: RuleSet | None = None
-    entities: frozenset[str] = frozenset()
-    areas: frozenset[str] = frozenset()
-    floors: frozenset[str] = frozenset()
-    labels: frozenset[str] = frozenset()
+    targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By field, the entities, areas, floors and labels that the rule names."""
     hours: RuleHours | None = None
     presence: str = ""
     whom: tuple[str, ...] = ()
@@ -442,10 +441,7 @@ class Rule:
             decision=decision,
             actions=tuple(action for action in actions if allows or action is not UNKNOWN_ACTION),
             kinds=RuleSet(kinds) if kinds else None,
-            entities=frozenset(as_texts(item.get(ENTITIES))),
-            areas=frozenset(as_texts(item.get(AREAS))),
-            floors=frozenset(as_texts(item.get(FLOORS))),
-            labels=frozenset(as_texts(item.get(LABELS))),
+            targets={key: frozenset(names) for key in TARGETS if (names := as_texts(item.get(key)))},
             hours=RuleHours.of(as_texts(item.get(HOURS))),
             presence=str(item.get(PRESENCE) or ""),
             whom=tuple(as_texts(item.get(WHOM))),
@@ -461,11 +457,7 @@ class Rule:
     @property
     def is_about_everything(self) -> bool:
         """Return whether the rule is about every change of everything."""
-        return not (self.actions or self.kinds is not None or self._has_targets)
-
-    @property
-    def _has_targets(self) -> bool:
-        return bool(self.entities or self.areas or self.floors or self.labels)
+        return not (self.actions or self.kinds is not None or self.targets)
 
     @callback
     def applies(self, occasion: Occasion) -> bool:
@@ -505,8 +497,8 @@ class Rule:
         if self.kinds is not None and not self.kinds.fits(effect):
             return False
         if effect.service in DOMAINS[effect.domain].reads and self.kinds is None:
-            return effect.entity_id in self.entities
-        if not self._has_targets:
+            return effect.entity_id in self.targets.get(ENTITIES, ())
+        if not self.targets:
             return True
         return effect.entity_id is not None and self.place_of(effect.entity_id) is not None
 
@@ -516,26 +508,28 @@ class Rule:
 
         A rule for a kind, an area or a label does not: nobody looked at what each of them does.
         """
-        is_named = effect.entity_id in self.entities or (self.kinds is not None and self.kinds.names(effect))
+        is_named = effect.entity_id in self.targets.get(ENTITIES, ()) or (
+            self.kinds is not None and self.kinds.names(effect)
+        )
         return self.decision == ALWAYS and is_named and self.fits(effect)
 
     @callback
     def place_of(self, entity_id: str) -> tuple[str, str] | None:
         """Return how the rule names an entity: the field, and the entity, area, floor or label in it."""
-        if entity_id in self.entities:
-            return ENTITIES, entity_id
+        places = {ENTITIES: {entity_id}}
         entry = er.async_get(self.hass).async_get(entity_id)
-        if entry is None or not (self.areas or self.floors or self.labels):
-            return None
-        area_id = er.async_get_effective_area_id(self.hass, entry)
-        if area_id in self.areas:
-            return AREAS, str(area_id)
-        area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
-        if area is not None and area.floor_id in self.floors:
-            return FLOORS, str(area.floor_id)
-        device = dr.async_get(self.hass).async_get(entry.device_id) if entry.device_id else None
-        labels = entry.labels | (device.labels if device else set()) | (area.labels if area else set())
-        return next(((LABELS, label) for label in sorted(labels & self.labels)), None)
+        if entry is not None and self.targets.keys() - places:
+            area_id = er.async_get_effective_area_id(self.hass, entry)
+            area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
+            device = dr.async_get(self.hass).async_get(entry.device_id) if entry.device_id else None
+            labels = (each.labels for each in (entry, device, area) if each is not None)
+            places |= {
+                AREAS: {area_id or ""},
+                FLOORS: {(area and area.floor_id) or ""},
+                LABELS: set().union(*labels),
+            }
+        named = {key: sorted(places.get(key, set()) & names) for key, names in self.targets.items()}
+        return next(((key, names[0]) for key, names in named.items() if names), None)
 
 
 WRITTEN: Final = {CONF_POLICY_BLOCKED: NEVER, CONF_POLICY_RESTRICTED: ASK, CONF_POLICY_ALLOWED: ALWAYS}
