@@ -272,7 +272,8 @@ async def test_what_stops_matching_is_an_issue(
         {"decision": "ask", "areas": ["nursery"], "whom": ["guests", "except:person.anna", "area:gone"]},
     ]
     registry = er.async_get(hass)
-    agent = await secure.async_agent(model_server, {"policy_choices": choices})
+    pins = [{"person": "person.anna", "pin": "a hash"}]
+    agent = await secure.async_agent(model_server, {"policy_choices": choices, "policy_pins": pins})
 
     def told() -> list[str]:
         issue = ir.async_get(hass).async_get_issue(DOMAIN, only(hass, RULES))
@@ -297,4 +298,5 @@ async def test_what_stops_matching_is_an_issue(
     stored = agent.entry.options["policy_choices"]
     assert stored[1]["presence"] == "away:person.anne"
     assert stored[2]["whom"] == ["guests", "except:person.anne", "area:gone"]
+    assert agent.entry.options["policy_pins"] == [{"person": "person.anne", "pin": "a hash"}]
     assert issues(hass, RULES) != []
