@@ -36,7 +36,7 @@ from tests.helpers.weather import async_add_weather
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-NEVER, ASK, ALWAYS = "never", "ask", "always"
+NEVER, ONLY, ASK, ALWAYS = "never", "only", "ask", "always"
 BERLIN = ZoneInfo("Europe/Berlin")
 ADMIN = "administrator"
 ASKS_AT = "assist_satellite.hall_satellite"
@@ -626,7 +626,8 @@ async def test_a_rule_more_never_allows_more(
         return Policy(hass, {**DEFAULTS, "policy_choices": list(choices)})
 
     before, after, shipped = policy(*known), policy(*known, new), policy()
-    limiting = [policy({**one, "decision": NEVER}) for one in known if one["decision"] != ALWAYS]
+    limits = [one for one in known if one["decision"] != ALWAYS]
+    limiting = [policy(one if one["decision"] == ONLY else {**one, "decision": NEVER}) for one in limits]
     speakers = [Speaker(language="en", **who(secure, name)) for name in ("ben", "satellite", "tablet")]
     for speaker, (domain, service, entity_id) in itertools.product(speakers, CALLS):
         call = domain, service, (entity_id,), speaker

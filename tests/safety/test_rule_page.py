@@ -152,7 +152,7 @@ async def test_times(
     [
         ({"decision": "Never"}, "choice_empty", None),
         ({"decision": "Never", "actions": ["unlok"]}, "choice_unknown", "unlok"),
-        ({"decision": "Never", "kinds": ["lights"]}, "choice_unknown", "lights"),
+        ({"decision": "Never", "kinds": ["lights"]}, "rule_unknown", None),
         ({"decision": "Never", "entities": ["lock.frontdor"]}, "choice_unknown", "lock.frontdor"),
         (
             {"decision": "Never", "actions": ["Unlock or open locks"], "entities": ["light.hall"]},
