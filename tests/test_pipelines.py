@@ -128,7 +128,7 @@ async def test_what_is_exposed_later(
     [
         {"policy_restricted": ["light"]},
         {"policy_blocked": ["light.bed_light"]},
-        {"policy_profiles": [{"persons": ["person.kim"], "only": ["light"]}]},
+        {"policy_choices": [{"decision": "only", "kinds": ["light"], "whom": ["person.kim"]}]},
     ],
 )
 async def test_rules_that_are_made_later(

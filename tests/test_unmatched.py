@@ -58,22 +58,21 @@ async def test_a_renamed_lock(
     hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, dialog: Dialogs
 ) -> None:
     """The issue names the old and the new id, and a click makes the rule protect the lock again."""
-    profiles = [{"name": "Hall", "areas": ["hall"], "restricted": ["lock.front_door"]}]
-    options = {"policy_blocked": ["siren", "lock.front_door"], "policy_profiles": profiles}
+    choices = [{"decision": "ask", "kinds": ["lock.front_door"], "whom": ["area:hall"]}]
+    options = {"policy_blocked": ["siren", "lock.front_door"], "policy_choices": choices}
     agent = await secure.async_agent(model_server, options)
     assert issues(hass, RULES) == []
     await rename(hass, "lock.front_door", "lock.door")
     await rename(hass, "lock.door", "lock.haustuer")
     assert told(hass, RULES) == (
-        "- Blocked actions: `lock.front_door` → `lock.haustuer`\n"
-        "- Profiles: `lock.front_door` → `lock.haustuer`"
+        "- Blocked actions: `lock.front_door` → `lock.haustuer`\n- Rules: `lock.front_door` → `lock.haustuer`"
     )
     assert ir.async_get(hass).async_get_issue(DOMAIN, only(hass, RULES)).severity is ir.IssueSeverity.ERROR
 
     done = await (await dialog()).mend(only(hass, RULES))
     assert done["type"] == "create_entry"
     assert agent.entry.options["policy_blocked"] == ["siren", "lock.haustuer"]
-    assert agent.entry.options["policy_profiles"] == [{**profiles[0], "restricted": ["lock.haustuer"]}]
+    assert agent.entry.options["policy_choices"] == [{**choices[0], "kinds": ["lock.haustuer"]}]
     assert issues(hass, RULES) == []
     secure.calls.clear()
     model_server.script([tool_calls([UNLOCK]), text("I may not.")])
@@ -102,13 +101,13 @@ async def test_what_is_gone_at_the_start(
     ar.async_get(hass).async_get_or_create("Attic")
     options = {
         "policy_blocked": ["locks", "lock.shed", "acme.launch", "siren"],
-        "policy_profiles": [
-            {"name": "Child", "areas": ["attic", "hall"], "devices": ["gone"], "only": ["light"]}
+        "policy_choices": [
+            {"decision": "only", "kinds": ["light"], "whom": ["area:attic", "area:hall", "device:gone"]}
         ],
     }
     agent = await secure.async_agent(model_server, options)
     listed = told(hass, RULES).splitlines()
-    assert [line.split("`")[1] for line in listed] == ["locks", "lock.shed", "acme.launch", "gone"]
+    assert [line.split("`")[1] for line in listed] == ["locks", "lock.shed", "acme.launch", "device:gone"]
     assert listed[0] == "- Blocked actions: `locks`"
     shown = await (await dialog()).mend(only(hass, RULES))
     assert (shown["type"], shown["reason"]) == ("abort", "opened")
@@ -118,8 +117,8 @@ async def test_what_is_gone_at_the_start(
     ar.async_get(hass).async_delete("attic")
     await settle(hass)
     listed = told(hass, RULES).splitlines()
-    assert [line.split("`")[1] for line in listed] == ["locks", "lock.shed", "gone", "attic"]
-    await agent.set_options(policy_blocked=["siren"], policy_profiles=[])
+    assert [line.split("`")[1] for line in listed] == ["locks", "lock.shed", "area:attic", "device:gone"]
+    await agent.set_options(policy_blocked=["siren"], policy_choices=[])
     assert issues(hass, RULES) == []
 
 

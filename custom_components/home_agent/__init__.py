@@ -42,6 +42,7 @@ PLATFORMS = (
     Platform.BUTTON,
     Platform.CONVERSATION,
     Platform.SENSOR,
+    Platform.SWITCH,
 )
 
 CALM_SECONDS = 20

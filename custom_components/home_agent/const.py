@@ -7,7 +7,7 @@ from homeassistant.util.event_type import EventType
 
 DOMAIN: Final = "home_agent"
 VERSION: Final = 1
-MINOR_VERSION: Final = 2
+MINOR_VERSION: Final = 3
 """Of an entry. 1.1 was written by 0.1.0, and by another integration with this domain."""
 EXTENDED_OPENAI: Final = "extended_openai_conversation"
 """The integration whose agents can be imported."""
@@ -192,7 +192,10 @@ CONF_POLICY_TIMEOUT: Final = "policy_confirmation_timeout"
 """Seconds."""
 CONF_POLICY_PIN: Final = "policy_pin"
 """A salted hash, never the PIN itself."""
-CONF_POLICY_PROFILES: Final = "policy_profiles"
+CONF_POLICY_PINS: Final = "policy_pins"
+"""Persons with a PIN of their own, as hashes too."""
+CONF_POLICY_PIN_ALWAYS: Final = "policy_pin_always"
+"""Whether every confirmation needs the PIN, not only where a rule asks for it."""
 CONF_POLICY_CHOICES: Final = "policy_choices"
 """Rules that were picked from lists."""
 POLICY_RULES: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_ALLOWED)
@@ -336,7 +339,8 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_POLICY_ALLOWED: [],
     CONF_POLICY_TIMEOUT: 60,
     CONF_POLICY_PIN: "",
-    CONF_POLICY_PROFILES: [],
+    CONF_POLICY_PINS: [],
+    CONF_POLICY_PIN_ALWAYS: True,
     CONF_ALLOW_SCRIPTS: True,
     CONF_ALLOW_AUTOMATIONS: True,
     CONF_MCP_WRITES: False,

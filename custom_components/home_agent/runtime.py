@@ -322,6 +322,7 @@ class HomeAgentData:
             describe=async_question,
             # The handler is made after what it asks for confirmations.
             run=lambda action: self.handler.async_run_approved(action),  # noqa: PLW0108
+            wants_pin=lambda *asked: self.handler.guard.async_wants_pin(*asked),  # noqa: PLW0108
         )
         gated = settings[const.CONF_ALLOW_SCRIPTS]
         self.handler: ToolHandler = ToolHandler(

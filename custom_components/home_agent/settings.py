@@ -68,7 +68,7 @@ def is_learning_enabled(settings: Settings) -> bool:
 
 NAMING: Final = {
     "rules_unmatched": (
-        *(*const.POLICY_RULES, const.CONF_POLICY_CHOICES, const.CONF_POLICY_PROFILES),
+        *(*const.POLICY_RULES, const.CONF_POLICY_CHOICES, const.CONF_POLICY_PINS),
         *(const.CONF_VISIBLE, const.CONF_CONTROLLABLE),
     ),
     "names_unmatched": (

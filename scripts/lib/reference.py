@@ -55,7 +55,7 @@ _KINDS: Final = {
 }
 _LISTS: Final = {
     const.CONF_POLICY_CHOICES: "rules to pick from lists",
-    const.CONF_POLICY_PROFILES: "profiles",
+    const.CONF_POLICY_PINS: "persons with PINs",
     const.CONF_DEVICE_PERSONS: "devices and persons",
     const.CONF_NOTIFY_TARGETS: "persons with targets",
     const.CONF_TELEGRAM_CHATS: "private chats with persons",

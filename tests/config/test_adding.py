@@ -240,7 +240,8 @@ async def test_forms_are_in_the_language_of_the_person(
     flow = await post("", handler=entry.entry_id)
     page = await post(f"/{flow['flow_id']}", next_step_id="permissions")
     rule = page["data_schema"][0]["selector"]["object"]["fields"]
-    assert rule["decision"]["selector"]["select"]["options"] == ["Nie", "Erst fragen", "Immer erlauben"]
+    offered = ["Nie", "Nur dies", "Nach der PIN fragen", "Erst fragen", "Immer erlauben"]
+    assert rule["decision"]["selector"]["select"]["options"] == offered
     typed = {"decision": "Nie", "hours": ["Samstag"]}
     menu = await post(f"/{flow['flow_id']}", policy_choices=[typed])
     assert menu["description_placeholders"]["saved"].startswith("**Gespeichert")

@@ -99,10 +99,21 @@ async def test_each_page(hass: HomeAssistant, agent: Agent) -> None:
     result = await go_on(hass, await begin(hass, agent, guests), {"next_step_id": "permissions"})
     result = await go_on(hass, result, {"confirming": {"policy_pin": "4711"}, **LIST})
     assert stored(agent, guests)["policy_pin"] != "4711"
-    assert agent.entry.runtime_data.further[guests].runtime_data.confirmations.wants_pin
-    assert not agent.entry.runtime_data.confirmations.wants_pin
+    assert agent.entry.runtime_data.further[guests].runtime_data.confirmations.has_pin
+    assert not agent.entry.runtime_data.confirmations.has_pin
     result = await go_on(hass, result, {"next_step_id": "done"})
     assert result["reason"] == "agent_saved"
+
+
+async def test_a_rule_that_leaves_locks_open(hass: HomeAssistant, agent: Agent) -> None:
+    """It is shown once more before a further agent has it, too."""
+    guests = await add(hass, agent)
+    result = await go_on(hass, await begin(hass, agent, guests), {"next_step_id": "permissions"})
+    rules = {"policy_choices": [{"decision": "Always allow", "kinds": ["lock"]}]}
+    result = await go_on(hass, result, {"confirming": {}, **rules, **LIST})
+    assert (result["type"], result["step_id"]) == (FlowResultType.MENU, "always_open")
+    await go_on(hass, result, {"next_step_id": "vector_save"})
+    assert stored(agent, guests)["policy_choices"] == [{"decision": "always", "kinds": ["lock"]}]
 
 
 async def test_name_model_and_memory(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:

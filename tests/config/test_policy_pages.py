@@ -6,16 +6,25 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
+from custom_components.home_agent.config.fields import SAVED_PIN
+from custom_components.home_agent.safety.spoken_numbers import matches
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import CoreState, HomeAssistant
-from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er, llm
+from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
 from tests.helpers.custom_tools import async_offer
-from tests.helpers.options_pages import entry, is_saved, save  # noqa: F401 - a fixture
+from tests.helpers.options_pages import (
+    entry,  # noqa: F401 - a fixture
+    is_saved,
+    page,
+    save,
+    selector_of,
+    shown,
+)
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
 
 POLICY = ("policy_blocked", "policy_restricted", "policy_allowed")
-RULE_FIELDS = ("only", "blocked", "restricted", "allowed")
 PERSON = {"user_id": "0123"}
 
 
@@ -53,10 +62,9 @@ async def test_what_matches_nothing_is_refused(
             result = await save(hass, entry, "safety", {option: ["siren", rule]})
             assert result["errors"] == {option: "rule_unknown"}
             assert (result["description_placeholders"] or {})["rule"] == rule
-        for field in RULE_FIELDS:
-            profiles = [{"name": "Child", "areas": ["hall"], field: [rule]}]
-            result = await save(hass, entry, "permissions", {"policy_profiles": profiles})
-            assert result["errors"] == {"policy_profiles": "rule_unknown"}
+        choice = {"decision": "Only these", "kinds": [rule], "whom": ["Anyone in Hall"]}
+        result = await save(hass, entry, "permissions", {"policy_choices": [choice]})
+        assert result["errors"] == {"policy_choices": "rule_unknown"}
     result = await save(hass, entry, "safety", {"policy_blocked": ["the front door"]})
     assert result["errors"] == {"policy_blocked": "invalid_rule"}
     assert not entry.options
@@ -160,15 +168,17 @@ async def test_what_is_stored_blocks_nothing_else(
     hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
 ) -> None:
     """A rule that matched once, or was stored by an earlier release, stays until somebody changes it."""
-    profiles: list[dict[str, Any]] = [{"name": "Child", "areas": ["attic"], "only": ["lights"]}]
-    stored = {"policy_blocked": ["locks"], "policy_profiles": profiles}
+    choices = [{"decision": "only", "kinds": ["lights"], "whom": ["area:attic"]}]
+    stored = {"policy_blocked": ["locks"], "policy_choices": choices}
     hass.config_entries.async_update_entry(entry, options=stored)
     blocked = {"policy_blocked": ["locks"]}
     result = await save(hass, entry, "safety", {**blocked, "automation_turns_per_minute": 7})
     assert is_saved(result)
-    result = await save(hass, entry, "permissions", {"policy_profiles": profiles})
+    before = shown(await page(hass, entry, "permissions"))["policy_choices"]
+    result = await save(hass, entry, "permissions", {"policy_choices": before, "policy_pin_always": True})
     assert is_saved(result)
-    assert dict(entry.options) == {**stored, "automation_turns_per_minute": 7}
+    kept = {**stored, "automation_turns_per_minute": 7, "policy_pin_always": True}
+    assert dict(entry.options) == kept
     result = await save(hass, entry, "safety", {**blocked, "policy_restricted": ["locks"]})
     assert result["errors"] == {"policy_restricted": "rule_unknown"}
 
@@ -189,24 +199,81 @@ async def test_built_in_tools_are_not_ruled(
     await hass.config_entries.async_unload(agent.entry.entry_id)
 
 
-async def test_a_profile_is_for_somebody_who_is_there(
-    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry, hass_admin_user: MockUser
+async def test_a_pin_for_the_front_door(
+    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
 ) -> None:
-    hass.states.async_set("person.anna", "home", PERSON)
+    """A rule that asks for the PIN needs one; persons have their own, of which the form shows nothing."""
+    hass.states.async_set("person.anna", "home", {"user_id": secure.anna.id})
     hass.states.async_set("person.kid", "home")
-    device = dr.async_get(hass).async_get_or_create(config_entry_id=entry.entry_id, identifiers={("a", "b")})
-    for field, name, error in (
-        ("persons", "person.nobody", "profile_nobody"),
-        ("persons", "person.kid", "profile_without_user"),
-        ("devices", "0123456789abcdef", "profile_nobody"),
-        ("areas", "attic", "profile_nobody"),
+    rules = {"policy_choices": [{"decision": "Ask for the PIN", "kinds": ["lock"]}]}
+    assert (await save(hass, entry, "permissions", rules))["errors"] == {
+        "policy_choices": "choice_without_pin"
+    }
+    for person, pin, error in (
+        ("person.kid", "1234", "person_without_user"),
+        ("person.anna", "12", "invalid_pin"),
+        ("person.anna", SAVED_PIN, "invalid_pin"),
     ):
-        profile = {"name": "Child", field: [name], "only": ["light"]}
-        result = await save(hass, entry, "permissions", {"policy_profiles": [profile]})
-        assert result["errors"] == {"policy_profiles": error}
-        told = result["description_placeholders"] or {}
-        assert (told["profile"], told["name"]) == ("Child", name)
-    for field, name in (("persons", "person.anna"), ("devices", device.id), ("areas", "kitchen")):
-        profile = {"name": "Child", field: [name], "only": ["light"]}
-        result = await save(hass, entry, "permissions", {"policy_profiles": [profile]})
-        assert is_saved(result)
+        typed = rules | {"policy_pin": "4711", "policy_pins": [{"person": person, "pin": pin}]}
+        assert (await save(hass, entry, "permissions", typed))["errors"] == {"confirming": error}
+    typed = rules | {"policy_pin": "4711", "policy_pins": [{"person": "person.anna", "pin": "1234"}]}
+    assert is_saved(await save(hass, entry, "permissions", typed))
+    (stored,) = entry.options["policy_pins"]
+    assert matches("1234", stored["pin"])
+    hidden = [{"person": "person.anna", "pin": SAVED_PIN}]
+    assert shown(await page(hass, entry, "permissions"))["policy_pins"] == hidden
+    assert is_saved(await save(hass, entry, "permissions", rules | {"policy_pins": hidden}))
+    assert entry.options["policy_pins"] == [stored]
+    result = await save(hass, entry, "permissions", rules | {"remove_policy_pin": True})
+    assert result["errors"] == {"policy_choices": "choice_without_pin"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "warns"),
+    [
+        ({"kinds": ["lock"]}, True),
+        ({"kinds": ["cover:garage"]}, True),
+        ({"actions": ["Open garage doors, gates and doors"]}, True),
+        ({"entities": ["lock.front_door"], "whom": ["Guests"]}, True),
+        ({"kinds": ["alarm_control_panel.alarm_disarm"]}, True),
+        ({"places": ["Hall"]}, True),
+        ({"kinds": ["lock.lock"]}, False),
+        ({"entities": ["cover.blind"]}, False),
+        ({"kinds": ["siren"]}, False),
+        ({"places": ["Kitchen"]}, False),
+    ],
+)
+async def test_always_on_a_lock_warns(
+    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry, *, choice: dict[str, Any], warns: bool
+) -> None:
+    """The rule is shown once more, and stored after a second step; the same rule warns no second time."""
+    rules = {"policy_choices": [{"decision": "Always allow", **choice}]}
+    result = await save(hass, entry, "permissions", rules)
+    if warns:
+        assert (result["type"], result["step_id"]) == (FlowResultType.MENU, "always_open")
+        assert (result["description_placeholders"] or {})["rules"].startswith("- Always allow · ")
+        assert not entry.options
+        flow = hass.config_entries.options
+        back = await flow.async_configure(result["flow_id"], {"next_step_id": "permissions"})
+        assert shown(back)["policy_choices"] == rules["policy_choices"]
+        result = await flow.async_configure(result["flow_id"], rules)
+        result = await flow.async_configure(result["flow_id"], {"next_step_id": "vector_save"})
+    assert is_saved(result)
+    assert entry.options["policy_choices"][0]["decision"] == "always"
+    assert is_saved(await save(hass, entry, "permissions", rules))
+
+
+async def test_entities_to_choose_from(
+    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
+) -> None:
+    """What the agent controls, and no people, backups and sensors; what is stored already stays."""
+    selector = selector_of(await page(hass, entry, "permissions"), "policy_choices")
+    (only,) = selector.config["fields"]["entities"]["selector"].config["filter"]
+    assert {"light", "lock", "script", "calendar", "camera"} <= set(only["domain"])
+    assert {"person", "sensor", "binary_sensor", "backup", "event"}.isdisjoint(only["domain"])
+    hass.states.async_set("binary_sensor.door", "off")
+    choices = [{"decision": "never", "entities": ["binary_sensor.door"]}]
+    hass.config_entries.async_update_entry(entry, options={"policy_choices": choices})
+    stored = shown(await page(hass, entry, "permissions"))["policy_choices"]
+    assert is_saved(await save(hass, entry, "permissions", {"policy_choices": stored}))
+    assert entry.options["policy_choices"] == choices

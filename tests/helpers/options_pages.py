@@ -36,7 +36,8 @@ FILLED: dict[str, dict[str, Any]] = {
         "thinking_enabled": True,
     },
     "permissions": {
-        "policy_profiles": [{"name": "Child", "areas": ["attic"], "only": ["light"]}],
+        "policy_choices": [{"decision": "Only these", "kinds": ["light"], "whom": ["Anyone in Attic"]}],
+        "policy_pin_always": False,
         "policy_confirmation_timeout": 30.0,
         "allow_scripts_and_scenes": True,
     },
@@ -154,6 +155,7 @@ FILLED: dict[str, dict[str, Any]] = {
     "debug": {"debug_logging": True, "emit_events": False},
 }
 STORED = {
+    "policy_choices": [{"decision": "only", "kinds": ["light"], "whom": ["area:attic"]}],
     "memory_event_ttl": "30d",
     "memory_context_ttl": "3d",
     "memory_fact_ttl": "364d",

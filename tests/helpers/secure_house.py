@@ -100,7 +100,8 @@ class SecureHouse:
     async def async_build(self) -> None:
         """Put entities and services in place and expose all but the cellar's lock."""
         hass = self.hass
-        for component in ("homeassistant", "conversation"):
+        # Switches too, whose services an agent's own switch would put in place of these.
+        for component in ("homeassistant", "conversation", "switch"):
             assert await async_setup_component(hass, component, {})
         registry, area = er.async_get(hass), ar.async_get(hass).async_get_or_create("Hall")
         for entity_id in ENTITIES:

@@ -16,7 +16,16 @@ VARIANTS = ["es-419", "pt-BR"]
 SPOKEN = ["cs", "fi", "hu", "ja", "ko", "tr", "uk", "zh-Hans"]
 """Languages that have what a household hears and sees; Home Assistant shows the rest in English."""
 
-PAGES = ("init", *HOUSEHOLD, "message_rules", "add_rule", "message_rule", "fallback_cloud", "external_cloud")
+PAGES = (
+    "init",
+    *HOUSEHOLD,
+    "message_rules",
+    "add_rule",
+    "message_rule",
+    "fallback_cloud",
+    "external_cloud",
+    "always_open",
+)
 """The first menu of the options, what it leads to, and what pages say before they save."""
 SELECTORS = {
     field.selector.config["translation_key"]

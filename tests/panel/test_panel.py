@@ -377,8 +377,8 @@ async def test_a_pin(hass: HomeAssistant, secure: tuple[SecureHouse, Panel], own
     await panel.agent.set_options(policy_pin=await hass.async_add_executor_job(hash_pin, "4711"))
     panel.agent.server.script([tool_calls([UNLOCK])])
     await panel.agent.say("Unlock the front door", context=owner)
-    waiting = await panel.get("confirmations")
-    action_id = waiting["actions"][0]["id"]
+    (waiting,) = (await panel.get("confirmations"))["actions"]
+    action_id = waiting["id"]
     assert waiting["wants_pin"]
     for typed, key in (({}, "confirmation_pin_needed"), ({"pin": "1234"}, "confirmation_pin_wrong")):
         refused = await panel.ask("confirm", action_id=action_id, **typed)

@@ -70,8 +70,8 @@ async def test_a_child_is_not_asked_what_it_may_not_do(
     hass: HomeAssistant, secure: SecureHouse, phones: Phones, hall: AskingSatellite, model_server: ModelServer
 ) -> None:
     """By person on the phone, by device at the satellite in the nursery."""
-    child = {"name": "Child", "persons": [secure.ben.id], "devices": [hall.device], "blocked": ["lock"]}
-    await secure.async_agent(model_server, {**ASKED, "policy_profiles": [child]})
+    child = {"decision": "never", "kinds": ["lock"], "whom": ["person.ben", f"device:{hall.device}"]}
+    await secure.async_agent(model_server, {**ASKED, "policy_choices": [child]})
     unlock = {"action": "unlock", "entity_id": "lock.front_door"}
     hall.answers = ["yes"]
     response = await asking(hass, person="person.ben", satellite=hall.entity_id, **unlock)
@@ -242,11 +242,12 @@ async def test_each_proposal_passes_the_guard(
     domains = [entity_id.partition(".")[0] for _, entity_id, _ in PROPOSALS]
     options: dict[str, Any] = {"policy_blocked": domains} if answerer == "blocked" else {}
     if answerer == "child":
-        options["policy_profiles"] = [{"name": "Child", "devices": [hall.device], "only": ["light"]}]
+        whom = [f"device:{hall.device}"]
+        options["policy_choices"] = [{"decision": "only", "kinds": ["light"], "whom": whom}]
     await secure.async_agent(model_server, {**ASKED, "proactive_max_per_day": 20, **options})
     hass.states.async_set("person.rita", "home", {"user_id": secure.reader.id})
-    whom = {"anna": {"person": "person.anna"}, "reader": {"person": "person.rita"}}
-    receiver = whom.get(answerer, {"satellite": hall.entity_id})
+    receivers = {"anna": {"person": "person.anna"}, "reader": {"person": "person.rita"}}
+    receiver = receivers.get(answerer, {"satellite": hall.entity_id})
     for action, entity_id, service in PROPOSALS:
         secure.calls.clear()
         phones.pushed.clear()

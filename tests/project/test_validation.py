@@ -120,6 +120,7 @@ def test_nothing_is_mistaken_for_a_part_of_core() -> None:
         "condition",
         "logbook",
         "sensor",
+        "switch",
         "trigger",
         "llm",
     }

@@ -24,7 +24,7 @@ DEEDS: list[tuple[Any, tuple[str, ...]]] = [
     ("unlock the front door", ("is no object",)),
     ({"action": "open", "entity_id": "cover.garage_door"}, (ATTENDED,)),
     ({"action": "disarm", "entity_id": "alarm_control_panel.home_alarm"}, (ATTENDED,)),
-    ({"action": "turn_on", "entity_id": "switch.coffee_machine"}, (ATTENDED, "does not allow")),
+    ({"action": "turn_on", "entity_id": "switch.coffee_machine"}, (ATTENDED, "A rule of the household")),
     ({"action": "turn_on", "entity_id": "light.garage"}, (HIDDEN, "nothing is called")),
     ({"action": "unlock", "entity_id": "lock.tool_cabinet"}, (HIDDEN, "nothing is called", "exposed")),
 ]

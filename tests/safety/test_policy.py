@@ -290,18 +290,17 @@ async def became(agent: Agent, secure: SecureHouse, action: str, entity_id: str,
     return "asks" if asked else "runs" if secure.calls else "blocked"
 
 
-CHILD = {"name": "Child", "only": ["light"], "restricted": ["light.turn_off"]}
-
-
-async def test_profiles(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
-    """A child's profile blocks for the person and for the device, and not for others."""
+async def test_rules_for_some(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    """A child's rules hold for the person and for the device, and not for others."""
     hass.states.async_set("person.anna", "home", {"user_id": secure.anna.id})
-    profiles = [
-        {**CHILD, "persons": ["person.anna"]},
-        {"name": "Hall tablet", "devices": ["tablet"], "blocked": ["switch.oven"]},
-        {"name": "Ben", "persons": [secure.ben.id], "allowed": ["lock.unlock"]},
+    anna, ben = ["person.anna"], [f"user:{secure.ben.id}"]
+    rules = [
+        {"decision": "only", "kinds": ["light"], "whom": anna},
+        {"decision": "ask", "kinds": ["light.turn_off"], "whom": anna},
+        {"decision": "never", "entities": ["switch.oven"], "whom": ["device:tablet"]},
+        {"decision": "always", "kinds": ["lock.unlock"], "whom": ben},
     ]
-    agent = await secure.async_agent(model_server, {"policy_profiles": profiles})
+    agent = await secure.async_agent(model_server, {"policy_choices": rules})
     anna, ben = Context(user_id=secure.anna.id), Context(user_id=secure.ben.id)
     cases: list[tuple[dict[str, Any], str, str, str]] = [
         ({"context": anna}, "turn_on", "light.hall", "runs"),

@@ -38,8 +38,8 @@ HIDING: Mapping[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
     "guests, all calendars": (never(kinds=["calendar"], whom=["guests"]), "satellite", (SURGERY,)),
     "a rule as text": ({"policy_blocked": ["calendar"]}, "ben", (SURGERY,)),
     "a rule that asks": ({"policy_restricted": ["calendar.ann"]}, "ben", (SURGERY,)),
-    "a profile": (
-        {"policy_profiles": [{"name": "Ben", "persons": ["person.ben"], "blocked": ["calendar"]}]},
+    "only something else": (
+        {"policy_choices": [{"decision": "only", "kinds": ["light"], "whom": ["person.ben"]}]},
         "ben",
         (SURGERY,),
     ),

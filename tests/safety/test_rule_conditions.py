@@ -13,7 +13,8 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.safety.policy import Policy
-from custom_components.home_agent.safety.rules import PICKED_ACTIONS, Verdict
+from custom_components.home_agent.safety.rules import DECISIONS, PICKED_ACTIONS, Verdict
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.assist_satellite.const import DATA_COMPONENT
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
@@ -35,9 +36,8 @@ from tests.helpers.weather import async_add_weather
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-NEVER, ASK, ALWAYS = "never", "ask", "always"
+NEVER, ONLY, ASK, ALWAYS = "never", "only", "ask", "always"
 BERLIN = ZoneInfo("Europe/Berlin")
-KIDS = {"name": "Kids", "devices": ["kids-tablet"], "persons": ["person.ben"]}
 ADMIN = "administrator"
 ASKS_AT = "assist_satellite.hall_satellite"
 SPEAKERS = ("anna", "ben", "admin", "satellite", "tablet")
@@ -225,35 +225,26 @@ async def test_a_home_without_persons(
         (["guests"], {"satellite", "tablet"}),
         (["person.ben"], {"ben"}),
         (["person.ben", "guests"], {"ben", "satellite", "tablet"}),
-        (["profile:Kids"], {"ben", "tablet"}),
+        (["device:kids-tablet", "person.ben"], {"ben", "tablet"}),
+        (["device:gone", "area:hall"], set()),
         (["except:administrators"], {"anna", "ben", "satellite", "tablet"}),
         (["except:person.anna"], {"ben", "admin", "satellite", "tablet"}),
         (["except:person.anna", "except:administrators"], {"ben", "satellite", "tablet"}),
-        (["except:profile:Kids"], {"anna", "admin", "satellite"}),
-        (["guests", "except:profile:Kids"], {"satellite"}),
+        (["except:device:kids-tablet", "except:person.ben"], {"anna", "admin", "satellite"}),
+        (["guests", "except:device:kids-tablet"], {"satellite"}),
         (["person.gone"], set(SPEAKERS)),
-        (["profile:Gone"], set(SPEAKERS)),
+        (["of a later release"], set(SPEAKERS)),
         (["except:person.gone"], set(SPEAKERS)),
     ],
 )
 async def test_whom(
     secure: SecureHouse, model_server: ModelServer, *, whom: list[str], limited: set[str]
 ) -> None:
-    """A deleted person or profile counts as everybody, because nobody knows who was meant."""
-    options = {"policy_choices": [rule(NEVER, actions=["turn_on"], whom=whom)], "policy_profiles": [KIDS]}
+    """A deleted person counts as everybody, because nobody knows who was meant."""
+    options = {"policy_choices": [rule(NEVER, actions=["turn_on"], whom=whom)]}
     agent = await secure.async_agent(model_server, options)
     became = {name: await outcome(agent, secure, **who(secure, name)) for name in SPEAKERS}
     assert {name for name, found in became.items() if found == "refused"} == limited
-
-
-async def test_two_profiles_of_one_name(secure: SecureHouse, model_server: ModelServer) -> None:
-    """A rule for that name is for both."""
-    profiles = [KIDS, {"name": "Kids", "persons": ["person.anna"]}]
-    choice = rule(NEVER, areas=["nursery"], whom=["profile:Kids"])
-    options = {"policy_choices": [choice], "policy_profiles": profiles}
-    agent = await secure.async_agent(model_server, options)
-    found = [await outcome(agent, secure, **who(secure, name)) for name in SPEAKERS]
-    assert found == ["refused", "refused", "ran", "ran", "refused"]
 
 
 async def test_an_allowing_rule_needs_to_know_who_speaks(
@@ -379,6 +370,31 @@ async def test_every_path(
         seen.append(bool(secure.moved()))
         assert not pending_ids(hass)
     assert seen == [True, False, True]
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_pin_on_every_path(
+    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, path: str
+) -> None:
+    """A rule that asks for the PIN does so however the lamp is reached; a yes is not enough."""
+    await furnish_paths(hass)
+    pin = await hass.async_add_executor_job(hash_pin, "4711")
+    options = {
+        "policy_choices": [rule("pin", areas=["nursery"])],
+        "policy_pin": pin,
+        "policy_pin_always": False,
+        "local_first_enabled": path == "built-in sentence",
+    }
+    agent = await secure.async_agent(model_server, options)
+    confirmations = agent.entry.runtime_data.confirmations
+    if path == "further agent":
+        agent = further = await async_add_further(hass, agent, **options)
+        confirmations = further.data.confirmations
+    secure.reset()
+    await by_path(agent, path)
+    assert all(confirmations.needs_pin(action) for action in confirmations.pending)
+    assert confirmations.pending or path == "own question"
+    assert not secure.moved()
 
 
 async def test_a_plan_is_judged_for_its_time_and_again_at_that_time(
@@ -561,7 +577,7 @@ CONDITIONS = st.fixed_dictionaries(
         "hours": st.sampled_from([["20:00-07:00"], ["07:00-20:00"], ["wed"], ["unknown"]]),
         "presence": st.sampled_from(["nobody", "somebody", "home:person.anna", "away:person.ben", "x"]),
         "whom": st.sampled_from(
-            [["guests"], ["person.ben"], ["except:administrators"], ["profile:Kids"], ["except:person.anna"]]
+            [["guests"], ["person.ben"], ["except:administrators"], ["device:kids-tablet"], ["guest_mode"]]
         ),
     },
 )
@@ -578,7 +594,7 @@ FIELDS = st.fixed_dictionaries(
 )
 RULES = st.builds(
     lambda decision, fields, conditions: {"decision": decision, **fields, **conditions},
-    st.sampled_from([NEVER, ASK, ALWAYS]),
+    st.sampled_from(list(DECISIONS)),
     FIELDS,
     CONDITIONS,
 )
@@ -607,10 +623,11 @@ async def test_a_rule_more_never_allows_more(
     is_home(hass, "ben", state="not_home")
 
     def policy(*choices: dict[str, Any]) -> Policy:
-        return Policy(hass, {**DEFAULTS, "policy_profiles": [KIDS], "policy_choices": list(choices)})
+        return Policy(hass, {**DEFAULTS, "policy_choices": list(choices)})
 
     before, after, shipped = policy(*known), policy(*known, new), policy()
-    limiting = [policy({**one, "decision": NEVER}) for one in known if one["decision"] != ALWAYS]
+    limits = [one for one in known if one["decision"] != ALWAYS]
+    limiting = [policy(one if one["decision"] == ONLY else {**one, "decision": NEVER}) for one in limits]
     speakers = [Speaker(language="en", **who(secure, name)) for name in ("ben", "satellite", "tablet")]
     for speaker, (domain, service, entity_id) in itertools.product(speakers, CALLS):
         call = domain, service, (entity_id,), speaker

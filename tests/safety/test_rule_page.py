@@ -10,6 +10,7 @@ from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import (
     area_registry as ar,
+    device_registry as dr,
     entity_registry as er,
     floor_registry as fr,
     issue_registry as ir,
@@ -23,7 +24,6 @@ from tests.servers.model_server import ModelServer
 __all__ = ["dialog"]
 
 MOST_FIELDS = 8
-KIDS = {"name": "Kids", "persons": ["person.anna"]}
 RULES = "rules_unmatched"
 
 
@@ -42,19 +42,18 @@ async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
 
 @pytest.fixture
 def entry(hass: HomeAssistant) -> MockConfigEntry:
-    """Return an entry with a profile that is not set up."""
+    """Return an entry that is not set up."""
     found = MockConfigEntry(
         domain=DOMAIN,
         data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "m"},
-        options={"policy_profiles": [KIDS]},
     )
     found.add_to_hass(hass)
     return found
 
 
 async def save_rule(hass: HomeAssistant, entry: MockConfigEntry, choice: dict[str, Any]) -> ConfigFlowResult:
-    """Save the page with one rule and the profile."""
-    return await save(hass, entry, "permissions", {"policy_choices": [choice], "policy_profiles": [KIDS]})
+    """Save the page with one rule."""
+    return await save(hass, entry, "permissions", {"policy_choices": [choice]})
 
 
 WORDS = {
@@ -63,21 +62,21 @@ WORDS = {
         "places": ["Nursery", "Upstairs (floor)", "Party (label)"],
         "hours": ["Saturday", "20:00-07:00"],
         "presence": "Anna is away",
-        "whom": ["Guests", "Profile Kids", "Except administrators"],
+        "whom": ["Guests", "Anyone in Nursery", "Except administrators"],
     },
     "de": {
         "decision": "Nie",
         "places": ["Nursery", "Upstairs (Etage)", "Party (Label)"],
         "hours": ["Samstag", "20:00-07:00"],
         "presence": "Anna ist nicht zu Hause",
-        "whom": ["Gäste", "Profil Kids", "Außer Administratoren"],
+        "whom": ["Gäste", "Alle in Nursery", "Außer Administratoren"],
     },
     "it": {
         "decision": "Mai",
         "places": ["Nursery", "Upstairs (piano)", "Party (etichetta)"],
         "hours": ["Sabato", "20:00-07:00"],
         "presence": "Anna è fuori",
-        "whom": ["Ospiti", "Profilo Kids", "Tranne amministratori"],
+        "whom": ["Ospiti", "Chiunque in Nursery", "Tranne amministratori"],
     },
 }
 STORED = {
@@ -87,7 +86,7 @@ STORED = {
     "labels": ["party"],
     "hours": ["sat", "20:00-07:00"],
     "presence": "away:person.anna",
-    "whom": ["guests", "profile:Kids", "except:administrators"],
+    "whom": ["guests", "area:nursery", "except:administrators"],
 }
 
 
@@ -153,7 +152,7 @@ async def test_times(
     [
         ({"decision": "Never"}, "choice_empty", None),
         ({"decision": "Never", "actions": ["unlok"]}, "choice_unknown", "unlok"),
-        ({"decision": "Never", "kinds": ["lights"]}, "choice_unknown", "lights"),
+        ({"decision": "Never", "kinds": ["lights"]}, "rule_unknown", None),
         ({"decision": "Never", "entities": ["lock.frontdor"]}, "choice_unknown", "lock.frontdor"),
         (
             {"decision": "Never", "actions": ["Unlock or open locks"], "entities": ["light.hall"]},
@@ -171,6 +170,7 @@ async def test_times(
         ({"decision": "Never", "whom": ["Anna", "Except Anna"]}, "choice_nobody", None),
         ({"decision": "Always allow", "hours": ["Monday"]}, "choice_too_wide", None),
         ({"decision": "Always allow", "whom": ["Anna"]}, "choice_too_wide", None),
+        ({"decision": "Only these", "whom": ["Anna"]}, "choice_too_wide", None),
         ({"decision": "Always allow", "kinds": ["Light"], "whom": ["Anna"]}, None, None),
         ({"decision": "Never", "hours": ["Monday"]}, None, None),
         ({"decision": "Ask first", "whom": ["Guests"]}, None, None),
@@ -212,13 +212,33 @@ async def test_the_owner_of_a_satellite_needs_no_account(
     assert is_saved(await save_rule(hass, entry, choice))
 
 
-async def test_a_profile_that_a_rule_names_cannot_be_removed(
+async def test_devices_to_choose_from(
     hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
 ) -> None:
-    typed = {"decision": "Never", "whom": ["Profile Kids"]}
-    assert is_saved(await save_rule(hass, entry, typed))
-    result = await save(hass, entry, "permissions", {"policy_choices": [typed], "policy_profiles": []})
-    assert result["errors"] == {"policy_choices": "choice_unknown"}
+    """Satellites and phones, and what a stored rule names."""
+    devices = dr.async_get(hass)
+    made = {}
+    domains = {"Hall Satellite": "voip", "Phone": "mobile_app", "Tablet": "x", "Washer": "x"}
+    for name, domain in domains.items():
+        other = MockConfigEntry(domain=domain)
+        other.add_to_hass(hass)
+        made[name] = devices.async_get_or_create(
+            config_entry_id=other.entry_id, identifiers={("test", name)}, name=name
+        )
+    er.async_get(hass).async_get_or_create(
+        "assist_satellite", "voip", "1", device_id=made["Hall Satellite"].id
+    )
+    stored = [{"decision": "never", "kinds": ["lock"], "whom": [f"except:device:{made['Tablet'].id}"]}]
+    hass.config_entries.async_update_entry(entry, options={"policy_choices": stored})
+    form = await page(hass, entry, "permissions")
+    offered = selector_of(form, "policy_choices").config["fields"]["whom"]["selector"].config["options"]
+    assert {name for name in made if f"Anyone at {name}" in offered} == {"Hall Satellite", "Phone", "Tablet"}
+    assert shown(form)["policy_choices"][0]["whom"] == ["Except Anyone at Tablet"]
+    choice = {"decision": "Never", "kinds": ["lock"], "whom": ["Anyone at Phone"]}
+    assert is_saved(await save_rule(hass, entry, choice))
+    assert entry.options["policy_choices"][0]["whom"] == [f"device:{made['Phone'].id}"]
+    choice["whom"] = ["device:gone"]
+    assert (await save_rule(hass, entry, choice))["errors"] == {"policy_choices": "choice_unknown"}
 
 
 OLD = [
@@ -245,14 +265,15 @@ async def test_rules_of_an_earlier_release(
 async def test_what_stops_matching_is_an_issue(
     hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, dialog: Dialogs
 ) -> None:
-    """Deleted floors, labels, persons and profiles are named; a renamed person is followed."""
+    """Deleted floors, labels, persons and rooms are named; a renamed person is followed."""
     choices = [
         {"decision": "never", "floors": ["upstairs"], "labels": ["party"], "presence": "nobody"},
         {"decision": "ask", "areas": ["nursery"], "presence": "away:person.anna"},
-        {"decision": "ask", "areas": ["nursery"], "whom": ["guests", "except:person.anna", "profile:Gone"]},
+        {"decision": "ask", "areas": ["nursery"], "whom": ["guests", "except:person.anna", "area:gone"]},
     ]
     registry = er.async_get(hass)
-    agent = await secure.async_agent(model_server, {"policy_choices": choices})
+    pins = [{"person": "person.anna", "pin": "a hash"}]
+    agent = await secure.async_agent(model_server, {"policy_choices": choices, "policy_pins": pins})
 
     def told() -> list[str]:
         issue = ir.async_get(hass).async_get_issue(DOMAIN, only(hass, RULES))
@@ -260,11 +281,11 @@ async def test_what_stops_matching_is_an_issue(
         assert issue.translation_placeholders
         return [line.split(": ", 1)[1] for line in issue.translation_placeholders["names"].splitlines()]
 
-    assert told() == ["`profile:Gone`"]
+    assert told() == ["`area:gone`"]
     fr.async_get(hass).async_delete("upstairs")
     lr.async_get(hass).async_delete("party")
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert told() == ["`upstairs`", "`party`", "`profile:Gone`"]
+    assert told() == ["`upstairs`", "`party`", "`area:gone`"]
 
     registry.async_update_entity("person.anna", new_entity_id="person.anne")
     state = hass.states.get("person.anna")
@@ -276,5 +297,6 @@ async def test_what_stops_matching_is_an_issue(
     await (await dialog()).mend(only(hass, RULES))
     stored = agent.entry.options["policy_choices"]
     assert stored[1]["presence"] == "away:person.anne"
-    assert stored[2]["whom"] == ["guests", "except:person.anne", "profile:Gone"]
+    assert stored[2]["whom"] == ["guests", "except:person.anne", "area:gone"]
+    assert agent.entry.options["policy_pins"] == [{"person": "person.anne", "pin": "a hash"}]
     assert issues(hass, RULES) != []

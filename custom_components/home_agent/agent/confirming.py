@@ -45,7 +45,7 @@ async def async_settle(turn: Turn) -> bool:
     action = confirmations.waiting_for(owner, include_unattended=speaker.is_automation)
     ended = None if action else confirmations.take_ended(owner)
     expects_pin = confirmations.expects_pin(owner)
-    if action is None and ended is None and not confirmations.wants_pin:
+    if action is None and ended is None and not confirmations.has_pin:
         return False
     asked = ordered(turn.hass, action.frozen) if action else None
     spoken = [turn.language, action.speaker.language if action else "", turn.hass.config.language]
@@ -54,7 +54,7 @@ async def async_settle(turn: Turn) -> bool:
         # Nothing may read a PIN, nor what could be a part of one.
         is_pin = read.answer is Answer.PIN or read.has_pin
         sentence = MASKED if is_pin else mask_numbers(sentence, turn.language, MASKED)
-    elif confirmations.wants_pin and read.answer is Answer.PIN:
+    elif confirmations.has_pin and read.answer is Answer.PIN:
         # Also where nobody has asked. To compare it with the PIN would tell who tries whether it was right.
         sentence = MASKED
     if sentence != turn.calls.sentence:
@@ -67,7 +67,7 @@ async def async_settle(turn: Turn) -> bool:
         return True
     if read.rest and not speaker.is_automation:
         action.rest = mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest
-    if read.answer is Answer.OTHER or (read.has_digits and not confirmations.wants_pin):
+    if read.answer is Answer.OTHER or (read.has_digits and not confirmations.needs_pin(action)):
         return await _async_take_other(turn, action, read)
     told = await _async_take(turn, action, read)
     if turn.asks or speaker.is_automation or read.answer is Answer.NO or not action.rest:
@@ -137,7 +137,7 @@ async def async_ask(turn: Turn) -> bool:
     hint = ""
     if unattended:
         hint = await async_phrase(turn.hass, turn.language, "confirmation_elsewhere")
-    elif turn.data.confirmations.wants_pin:
+    elif turn.data.confirmations.needs_pin(action):
         hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
     turn.asks = not unattended
     question = action.question if turn.calls.speaker.voice else action.full

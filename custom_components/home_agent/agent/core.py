@@ -35,7 +35,6 @@ from ..languages.sentence import Mood, read
 from ..safety.firewall.own_values import texts_repeated
 from ..safety.frozen import FrozenIntent
 from ..safety.journal import RecordedAction
-from ..safety.rules import Verdict
 from ..tools.turn_calls import TurnCalls
 from ..tools.waiting import freeze
 from .closing import close_turn, keep, learn
@@ -223,7 +222,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             if judged is None:
                 return True
             verdict, frozen = judged
-            if verdict is Verdict.CONFIRM:
+            if verdict.asks:
                 waiting.append(frozen)
                 return True
             turn.calls.touched.extend(entity_id for call in frozen.calls for entity_id in call.entity_ids)

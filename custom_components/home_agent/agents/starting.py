@@ -63,7 +63,7 @@ async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     data = agent.runtime_data
     entity_id = conversation_entity(hass, agent.entry_id)
     data.shared.agents.of(agent.entry_id).note(ids_of(agent)[-1], agent.title, entity_id)
-    if data.confirmations.wants_pin:
+    if data.confirmations.has_pin:
         hass.async_add_executor_job(prepare_numbers)
     _tidy_regularly(hass, agent)
 

@@ -172,10 +172,7 @@ class Questions(ConfirmationChannel):
             ),
         )
         own = OwnQuestion(
-            users=frozenset(users),
-            lead=await lead(language),
-            seconds=seconds,
-            restricted=Verdict.CONFIRM in verdicts,
+            users=frozenset(users), lead=await lead(language), seconds=seconds, verdict=max(verdicts)
         )
         done: asyncio.Future[ActionOutcome] = self._hass.loop.create_future()
         self._asked[draft.action_id] = done

@@ -26,6 +26,7 @@ from ..knowledge.search import async_create_embedder, chroma_address
 from ..knowledge.speaker import PERSON
 from ..memory.learner.learner import influx_source
 from ..memory.learner.sources import InfluxError, InfluxTrouble
+from ..safety.rules import DECISION, PIN
 from ..safety.spoken_numbers import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..settings import defaults_of
 from ..tools.outside.search_services import PROVIDERS, SearchError, SearchTrouble, search_provider
@@ -33,8 +34,8 @@ from ..tools.people import TARGETS, route_to, user_id_of
 from ..vector.chroma import ChromaAddress, ChromaAPI, ChromaStore
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
-from .choices import async_labels, check_choices
-from .fields import Checked, Values, as_items, normalise_url
+from .choices import async_check_choices
+from .fields import SAVED_PIN, Checked, Values, normalise_url
 from .lists import TELEGRAM, bot_chats
 from .probe import (
     EMBEDDING_ERROR_KEYS,
@@ -44,7 +45,7 @@ from .probe import (
     failure_of,
     typed_endpoint,
 )
-from .rule_names import async_applies, async_rule_names, rules_of, whom
+from .rule_names import async_rule_names, rules_of
 
 type Check = Callable[[HomeAssistant, ConfigEntry, Checked, Mapping[str, Any]], Awaitable[None]]
 """Takes the agent, a page's checked values, which it may complete or refuse, and the stored options."""
@@ -412,24 +413,34 @@ def _check_person(hass: HomeAssistant, checked: Checked, field: str, person: str
 async def _async_check_safety(
     hass: HomeAssistant, _entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
-    """Refuse rules and profiles that can never apply, and keep a hash of a PIN that was typed."""
+    """Refuse rules that can never apply, and warn of what they leave open; keep hashes of typed PINs."""
     pin = checked.values.get(const.CONF_POLICY_PIN)
     if pin and pin != stored.get(const.CONF_POLICY_PIN):
-        if pin.isascii() and pin.isdigit() and MIN_DIGITS <= len(pin) <= MAX_DIGITS:
-            checked.values[const.CONF_POLICY_PIN] = await hass.async_add_executor_job(hash_pin, pin)
+        await _async_hash(hass, checked, const.CONF_POLICY_PIN, checked.values, const.CONF_POLICY_PIN)
+    own = {item[PERSON]: item[PIN] for item in stored.get(const.CONF_POLICY_PINS, [])}
+    for item in checked.values.get(const.CONF_POLICY_PINS, []):
+        _check_person(hass, checked, const.CONF_POLICY_PINS, item[PERSON])
+        if item[PIN] == SAVED_PIN and item[PERSON] in own:
+            item[PIN] = own[item[PERSON]]
         else:
-            checked.fail(const.CONF_POLICY_PIN, InvalidInput("invalid_pin"))
+            await _async_hash(hass, checked, const.CONF_POLICY_PINS, item, PIN)
+    values = {**checked.others, **checked.values}
+    rules = values.get(const.CONF_POLICY_CHOICES, [])
+    if const.CONF_POLICY_PIN not in values and any(rule[DECISION] == PIN for rule in rules):
+        checked.fail(const.CONF_POLICY_CHOICES, InvalidInput("choice_without_pin"))
     await _async_check_rules(hass, checked, stored)
-    before = {each for profile in as_items(stored.get(const.CONF_POLICY_PROFILES)) for each in whom(profile)}
-    for profile in as_items(checked.values.get(const.CONF_POLICY_PROFILES)):
-        for field, name in whom(profile):
-            if (field, name) in before or await async_applies(hass, field, name):
-                continue
-            has_no_user = hass.states.get(name) is not None
-            key = "profile_without_user" if has_no_user else "profile_nobody"
-            error = InvalidInput(key, profile=str(profile.get("name", ""))[:60], name=name[:60])
-            checked.fail(const.CONF_POLICY_PROFILES, error)
-    check_choices(hass, checked, stored, await async_labels(hass))
+    await async_check_choices(hass, checked, stored)
+
+
+async def _async_hash(
+    hass: HomeAssistant, checked: Checked, field: str, values: dict[str, Any], key: str
+) -> None:
+    """Put the hash of a typed PIN in its place."""
+    pin: str = values[key]
+    if pin.isascii() and pin.isdigit() and MIN_DIGITS <= len(pin) <= MAX_DIGITS:
+        values[key] = await hass.async_add_executor_job(hash_pin, pin)
+    else:
+        checked.fail(field, InvalidInput("invalid_pin"))
 
 
 async def _async_check_rules(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
@@ -440,7 +451,7 @@ async def _async_check_rules(hass: HomeAssistant, checked: Checked, stored: Mapp
             for rule in rules_of(option, checked.values.get(option, []))
             if rule not in set(rules_of(option, stored.get(option, [])))
         ]
-        for option in (*const.POLICY_RULES, const.CONF_POLICY_PROFILES)
+        for option in (*const.POLICY_RULES, const.CONF_POLICY_CHOICES)
     }
     if not (typed := [rule for rules in new.values() for rule in rules]):
         return

@@ -1,7 +1,7 @@
 """The list of rules on the page What it may do: its selector, and what its values mean."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,7 +17,6 @@ from homeassistant.helpers.selector import (
     EntitySelector,
     EntitySelectorConfig,
     ObjectSelector,
-    SelectOptionDict,
     Selector,
     SelectSelector,
     SelectSelectorConfig,
@@ -25,58 +24,63 @@ from homeassistant.helpers.selector import (
 )
 from homeassistant.helpers.translation import async_get_translations
 
-from ..const import CONF_DEVICE_PERSONS, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES, DOMAIN
+from ..const import CONF_DEVICE_PERSONS, CONF_POLICY_CHOICES, DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput
-from ..knowledge.house import FLOORS
+from ..knowledge.house import AREAS, ENTITIES, FLOORS, LABELS
 from ..knowledge.speaker import PERSON
+from ..safety.policy import LISTS, is_shipped_restricted
 from ..safety.rules import (
     ACTIONS,
     ADMINISTRATORS,
-    AREAS,
+    ALWAYS,
+    AT_DEVICE,
     AT_HOME,
     AWAY,
     DAYS,
     DECISION,
     DECISIONS,
-    DEVICES,
-    ENTITIES,
     EXCEPT,
+    GUEST_MODE,
     GUESTS,
     HOURS,
+    IN_AREA,
     KINDS,
-    LABELS,
-    NAME,
     NOBODY,
+    ONLY,
     PICKED_ACTIONS,
     PRESENCE,
-    PROFILE,
     SOMEBODY,
     TARGETS,
     WHOM,
     Effect,
+    Rule,
+    RuleSet,
     Span,
     as_texts,
 )
+from ..texts import without_embeds
 from .fields import Checked, Field, as_items, async_language, clean_names
-from .lists import Labels, items_selector, profiles_selector
+from .lists import Labels, items_selector
+from .rule_names import async_has_people, has_place
 
+SATELLITE, PHONE = "assist_satellite", "mobile_app"
 SHOWN_CLASSES: Final = ("cover",)
 """Domains whose device classes are kinds of their own."""
 PLACES: Final = "places"
 """The field of the form that has areas, floors and labels."""
 OF_PLACES: Final = (AREAS, FLOORS, LABELS)
 """The keys in which these are stored."""
-FIELDS: Final = (DECISION, ACTIONS, KINDS, PLACES, HOURS, PRESENCE, WHOM)
-"""The fields whose values have words."""
+FIELDS: Final = (DECISION, ACTIONS, KINDS, ENTITIES, PLACES, HOURS, PRESENCE, WHOM)
+"""The fields of the form in their order; the browser shows a rule as their values one after the other."""
 
 NO_LABELS: Final = Labels(
     {field: {key: key for key in DECISIONS} if field == DECISION else {} for field in FIELDS}
 )
 
 
-async def async_labels(hass: HomeAssistant, profiles: Iterable[str] = ()) -> Labels:
-    """Return the words for all that there is to choose from; `profiles` are the names of those.
+async def async_labels(hass: HomeAssistant, options: Mapping[str, Any]) -> Labels:
+    """Return the words for all that there is to choose from, and for what is chosen in the options.
 
     They are in the language in which the form is read.
     """
@@ -97,9 +101,12 @@ async def async_labels(hass: HomeAssistant, profiles: Iterable[str] = ()) -> Lab
     for entity_id, person in persons.items():
         presences[f"{AT_HOME}{entity_id}"] = word("presence", "home", person)
         presences[f"{AWAY}{entity_id}"] = word("presence", "away", person)
-    named = persons | {f"{PROFILE}{name}": word("whom", "profile", name) for name in profiles if name}
+    named = {**persons}
+    for device in _speaking_devices(hass, options):
+        named[f"{AT_DEVICE}{device.id}"] = word("whom", "device", device.name_by_user or device.name or "")
+    named |= {f"{IN_AREA}{area.id}": word("whom", "area", area.name) for area in areas}
     excepted = {ADMINISTRATORS: word("whom", ADMINISTRATORS), **named}
-    people = {GUESTS: word("whom", GUESTS), **named}
+    people = {key: word("whom", key) for key in (GUESTS, GUEST_MODE)} | named
     people |= {f"{EXCEPT}{key}": word("whom", "except", name) for key, name in excepted.items()}
     return Labels(
         {
@@ -112,6 +119,23 @@ async def async_labels(hass: HomeAssistant, profiles: Iterable[str] = ()) -> Lab
             WHOM: unique(people),
         }
     )
+
+
+@callback
+def _speaking_devices(hass: HomeAssistant, options: Mapping[str, Any]) -> Iterator[dr.DeviceEntry]:
+    """Yield satellites and phones, and other devices that rules of the options name."""
+    named = {
+        name.removeprefix(EXCEPT).removeprefix(AT_DEVICE)
+        for item in as_items(options.get(CONF_POLICY_CHOICES))
+        for name in as_texts(item.get(WHOM))
+    }
+    satellites = {
+        entry.device_id for entry in er.async_get(hass).entities.values() if entry.domain == SATELLITE
+    }
+    phones = {entry.entry_id for entry in hass.config_entries.async_entries(PHONE)}
+    for device in list(dr.async_get(hass).devices):
+        if device.id in named | satellites or device.config_entry_id in phones:
+            yield device
 
 
 async def _async_kinds(hass: HomeAssistant, language: str) -> dict[str, str]:
@@ -152,7 +176,8 @@ def in_form(value: object) -> list[dict[str, Any]]:
 
 
 MAX_CHOICES: Final = 100
-ALWAYS: Final = "always"
+CONTROLLED: Final = sorted({*LISTS, *(facts.name for facts in DOMAINS.values() if facts.actions)})
+"""The domains that the agent controls, and those of lists that rules may hide."""
 
 
 def choices_selector(labels: Labels) -> ObjectSelector:
@@ -162,7 +187,8 @@ def choices_selector(labels: Labels) -> ObjectSelector:
         DECISION: SelectSelector(SelectSelectorConfig(options=words[DECISION], mode=SelectSelectorMode.LIST)),
         ACTIONS: _select(words[ACTIONS]),
         KINDS: _select(words[KINDS]),
-        ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
+        # A filter of the picker only: a rule of an earlier release may name something else.
+        ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True, filter=[{"domain": CONTROLLED}])),
         PLACES: _select(words[PLACES]),
         HOURS: _select(words[HOURS]),
         PRESENCE: _select(words[PRESENCE], multiple=False),
@@ -181,31 +207,16 @@ def _select(options: list[str], *, multiple: bool = True) -> SelectSelector:
 
 
 async def async_labelled(hass: HomeAssistant, field: Field, options: Mapping[str, Any]) -> Field:
-    """Return the field of the rules or the profiles with words in place of keys, any other as it is."""
-    if field.key not in (CONF_POLICY_CHOICES, CONF_POLICY_PROFILES):
+    """Return the field of the rules with words in place of keys, any other as it is."""
+    if field.key != CONF_POLICY_CHOICES:
         return field
-    labels = await async_labels(hass, profile_names(options))
-    if field.key == CONF_POLICY_PROFILES:
-        return replace(field, selector=profiles_selector(rule_options(labels)))
+    labels = await async_labels(hass, options)
     return replace(
         field,
         selector=choices_selector(labels),
         clean=lambda value: clean_choices(labels.values(value)),
         show=lambda value: labels.show(in_form(value)),
     )
-
-
-def profile_names(options: Mapping[str, Any]) -> list[str]:
-    """Return the names of the profiles in options."""
-    return [str(item[NAME]) for item in as_items(options.get(CONF_POLICY_PROFILES)) if item.get(NAME)]
-
-
-def rule_options(labels: Labels) -> list[SelectOptionDict]:
-    """Return the rules in text that a profile offers, with what each means."""
-    options = dict(labels.by_field[KINDS])
-    for name, label in labels.by_field[ACTIONS].items():
-        options |= dict.fromkeys(DOMAINS[name].restricted, label)
-    return [SelectOptionDict(value=rule, label=f"{label} ({rule})") for rule, label in options.items()]
 
 
 def clean_choices(value: Any) -> list[dict[str, Any]]:
@@ -230,7 +241,7 @@ def clean_choices(value: Any) -> list[dict[str, Any]]:
         when = {HOURS: _clean_hours(as_texts(item.get(HOURS))), PRESENCE: presence}
         if not any((*fields.values(), *when.values())):
             raise InvalidInput("choice_empty")
-        if decision == ALWAYS and not any(names for key, names in fields.items() if key != WHOM):
+        if decision in (ALWAYS, ONLY) and not any(names for key, names in fields.items() if key != WHOM):
             raise InvalidInput("choice_too_wide")
         named = {EXCEPT + name for name in fields[WHOM] if not name.startswith(EXCEPT)}
         if named and named.issubset(fields[WHOM]):
@@ -254,27 +265,69 @@ def _clean_hours(texts: Iterable[str]) -> list[str]:
     return [*(day for day in DAYS if day in days), *spans]
 
 
-@callback
-def check_choices(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], labels: Labels) -> None:
-    """Refuse a new rule that can never apply: to its entities, at its place, or for its people."""
+async def async_check_choices(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
+    """Refuse a new rule that can never apply: to its entities, at its place, or for its people.
+
+    One that leaves a lock or an alarm open is shown before it is stored.
+    """
     before, options = stored.get(CONF_POLICY_CHOICES, []), {**checked.others, **checked.values}
-    removed = {PROFILE + name for name in {*profile_names(stored)} - {*profile_names(options)}}
-    for item in checked.values.get(CONF_POLICY_CHOICES, []):
-        for name in removed & {whom.removeprefix(EXCEPT) for whom in item.get(WHOM, ())}:
-            checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=name[:60]))
-        for error in _problems(hass, item, options, labels) if item not in before else ():
+    labels = await async_labels(hass, options)
+    new = [item for item in checked.values.get(CONF_POLICY_CHOICES, []) if item not in before]
+    for item in new:
+        async for error in _problems(hass, item, options, labels):
             checked.fail(CONF_POLICY_CHOICES, error)
+    if opening := [item for item in new if _opens(hass, item)]:
+        checked.report = "always_open"
+        lines = (" \u00b7 ".join(_words(hass, item, labels)) for item in opening)
+        checked.placeholders["rules"] = "\n".join(f"- {without_embeds(line)}" for line in lines)
 
 
-def _problems(
+def _words(hass: HomeAssistant, item: Mapping[str, Any], labels: Labels) -> Iterator[str]:
+    """Yield the words of a rule as the list of rules shows them."""
+    (shown,) = labels.show(in_form(item))
+    for field in FIELDS:
+        texts = as_texts(shown.get(field) or ())
+        if field == ENTITIES:
+            texts = [state.name if (state := hass.states.get(text)) else text for text in texts]
+        if texts:
+            yield ", ".join(texts)
+
+
+OPENING: Final = (
+    *((domain, None) for domain in ("lock", "valve", "alarm_control_panel")),
+    *(("cover", device_class) for device_class in ("garage", "gate", "door")),
+)
+"""Domains and classes of things through which somebody comes in, or water."""
+
+
+@callback
+def _opens(hass: HomeAssistant, item: Mapping[str, Any]) -> bool:
+    """Return whether a rule allows one of these without asking."""
+    rule = Rule.of(hass, item)
+    if rule is None or rule.decision != ALWAYS:
+        return False
+    things: list[tuple[str, str | None, str | None]] = [
+        (state.domain, state.entity_id, state.attributes.get("device_class"))
+        for state in hass.states.async_all(domain for domain, _ in OPENING)
+    ]
+    things += [(domain, None, device_class) for domain, device_class in OPENING]
+    return any(
+        is_shipped_restricted(effect) and rule.fits(effect)
+        for domain, entity_id, device_class in things
+        for service in DOMAINS[domain].services
+        for effect in (Effect(domain, service, entity_id, device_class),)
+    )
+
+
+async def _problems(
     hass: HomeAssistant, item: Mapping[str, Any], options: Mapping[str, Any], labels: Labels
-) -> Iterator[InvalidInput]:
+) -> AsyncIterator[InvalidInput]:
     """Yield what is wrong with a rule: what does not exist, and what can never be meant."""
     presence, whom = item.get(PRESENCE, ""), item.get(WHOM, ())
-    unknown = [kind for kind in item.get(KINDS, ()) if kind.partition(":")[0] not in DOMAINS]
-    unknown += [name for key in OF_PLACES for name in item.get(key, ()) if not has_place(hass, key, name)]
-    unknown += [name for name in (presence, *whom) if name and not has_people(hass, name, options)]
-    yield from (InvalidInput("choice_unknown", name=name[:60]) for name in unknown)
+    unknown = [name for key in OF_PLACES for name in item.get(key, ()) if not has_place(hass, key, name)]
+    unknown += [name for name in (presence, *whom) if name and not await async_has_people(hass, name)]
+    for name in unknown:
+        yield InvalidInput("choice_unknown", name=name[:60])
     if presence in (SOMEBODY, NOBODY) and not hass.states.async_entity_ids(PERSON):
         yield InvalidInput("choice_no_persons")
     owners = {owner.get(PERSON) for owner in options.get(CONF_DEVICE_PERSONS, ())}
@@ -297,35 +350,11 @@ def _problems(
             device_class = entry.device_class or entry.original_device_class
         services = [Effect(domain, service, entity_id, device_class) for service in DOMAINS[domain].services]
         fitting = {
-            KINDS: [kind for kind in item.get(KINDS, ()) if kind in (domain, f"{domain}:{device_class}")],
-            ACTIONS: [
-                name for name in item.get(ACTIONS, ()) if any(map(PICKED_ACTIONS[name].fits, services))
-            ],
+            KINDS: any(map(RuleSet(item.get(KINDS, ())).fits, services)),
+            ACTIONS: any(
+                PICKED_ACTIONS[name].fits(each) for name in item.get(ACTIONS, ()) for each in services
+            ),
         }
-        for field in (field for field, names in fitting.items() if item.get(field) and not names):
+        for field in (field for field, fits in fitting.items() if item.get(field) and not fits):
             names = ", ".join(labels.by_field[field].get(name, name) for name in item[field])
             yield InvalidInput("choice_not_for", name=names[:200], entity=state.name if state else entity_id)
-
-
-@callback
-def has_place(hass: HomeAssistant, key: str, name: str) -> bool:
-    """Return whether there is such an area, device, floor or label."""
-    known: dict[str, Callable[[str], object]] = {
-        AREAS: ar.async_get(hass).async_get_area,
-        DEVICES: dr.async_get(hass).async_get,
-        FLOORS: fr.async_get(hass).async_get_floor,
-        LABELS: lr.async_get(hass).async_get_label,
-    }
-    return known[key](name) is not None
-
-
-@callback
-def has_people(hass: HomeAssistant, name: str, options: Mapping[str, Any]) -> bool:
-    """Return whether there is the person or the profile of whom a part of a rule speaks."""
-    for prefix in (AT_HOME, AWAY, EXCEPT):
-        name = name.removeprefix(prefix)
-    if name in (SOMEBODY, NOBODY, GUESTS, ADMINISTRATORS):
-        return True
-    if name.startswith(PROFILE):
-        return name.removeprefix(PROFILE) in profile_names(options)
-    return hass.states.get(name) is not None or er.async_get(hass).async_get(name) is not None

@@ -36,7 +36,7 @@ from ..connection import is_cloud, is_template
 from ..errors import InvalidInput
 from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
-from ..safety.rules import AREAS, DEVICES, PERSONS, RULE, RULE_FIELDS, as_texts
+from ..safety.rules import PIN, RULE, as_texts
 from ..settings import defaults_of
 from ..timespans import read_span
 from ..tools.people import NO_PERSONS, TARGETS
@@ -235,17 +235,19 @@ def as_items(value: object) -> list[Mapping[str, Any]]:
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Mapping)]
 
 
-def clean_profiles(value: object) -> list[dict[str, object]]:
-    """Return the profiles with their rules checked; each needs a person, a device or an area."""
-    profiles: list[dict[str, object]] = []
-    for item in as_items(value):
-        name = str(item.get("name", "")).strip()
-        whom = {key: clean_names(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS)}
-        if not any(whom.values()):
-            raise InvalidInput("invalid_profile", profile=name[:60])
-        rules = {key: clean_rules(as_texts(item.get(key))) for key in RULE_FIELDS}
-        profiles.append({"name": name, **{key: texts for key, texts in (whom | rules).items() if texts}})
-    return profiles
+def clean_pins(value: object) -> list[dict[str, str]]:
+    """Return persons with what was typed as their PIN; a person is listed once."""
+    typed = {str(item.get(PERSON) or ""): str(item.get(PIN) or "").strip() for item in as_items(value)}
+    return [{PERSON: person, PIN: pin} for person, pin in typed.items() if person]
+
+
+SAVED_PIN: Final = "\u2022" * 4
+"""What the form shows for the PIN of a person, which it does not know."""
+
+
+def hidden_pins(stored: object) -> list[dict[str, str]]:
+    """Return stored PINs of persons as the form shows them."""
+    return [{PERSON: str(item[PERSON]), PIN: SAVED_PIN} for item in as_items(stored)]
 
 
 def clean_owners(value: object) -> list[dict[str, str]]:

@@ -6,8 +6,6 @@ from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.selector import (
-    AreaSelector,
-    AreaSelectorConfig,
     DeviceSelector,
     DeviceSelectorConfig,
     EntitySelector,
@@ -18,16 +16,15 @@ from homeassistant.helpers.selector import (
     Selector,
     SelectSelector,
     SelectSelectorConfig,
-    SelectSelectorMode,
-    TextSelector,
 )
 
 from ..channels.telegram import CHAT
+from ..const import CONF_POLICY_PINS
 from ..errors import InvalidInput
 from ..knowledge.speaker import DEVICE, PERSON
-from ..safety.rules import AREAS, DEVICES, PERSONS, RULE_FIELDS
+from ..safety.rules import PIN
 from ..tools.people import APP, NOTIFY, TARGETS
-from .fields import as_items
+from .fields import as_items, key
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,40 +60,34 @@ class Labels:
 
 
 def items_selector(
-    key: str,
+    name: str,
     fields: Mapping[str, Selector[Any]],
     needed: Collection[str],
     shown: tuple[str, str] | None = None,
 ) -> ObjectSelector:
     """Return a selector of items with fields, some of which each item needs.
 
-    `key` is that of the translations, `shown` the fields that tell an item in the list; without them all do.
+    `name` is that of the translations, `shown` the fields that tell an item in the list; without them all do.
     """
     config = ObjectSelectorConfig(
         fields={
-            name: {"selector": selector, "required": name in needed} for name, selector in fields.items()
+            field: {"selector": selector, "required": field in needed} for field, selector in fields.items()
         },
         multiple=True,
-        translation_key=key,
+        translation_key=name,
     )
     if shown is not None:
         config["label_field"], config["description_field"] = shown
     return ObjectSelector(config)
 
 
-def profiles_selector(options: list[SelectOptionDict]) -> ObjectSelector:
-    """Return a selector of profiles: whom each is for, and its rules; some rules to choose from."""
-    config = SelectSelectorConfig(
-        options=options, multiple=True, custom_value=True, mode=SelectSelectorMode.DROPDOWN
-    )
-    rules: dict[str, Selector[Any]] = {name: SelectSelector(config) for name in RULE_FIELDS}
-    whom: dict[str, Selector[Any]] = {
-        PERSONS: EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
-        DEVICES: DeviceSelector(DeviceSelectorConfig(multiple=True)),
-        AREAS: AreaSelector(AreaSelectorConfig(multiple=True)),
+def pins_selector() -> ObjectSelector:
+    """Return a selector of persons, each with a PIN."""
+    fields: dict[str, Selector[Any]] = {
+        PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
+        PIN: key(),
     }
-    fields = {"name": TextSelector(), **whom, **rules}
-    return items_selector("policy_profiles", fields, ("name",), ("name", PERSONS))
+    return items_selector(CONF_POLICY_PINS, fields, fields, (PERSON, PIN))
 
 
 def owners_selector() -> ObjectSelector:

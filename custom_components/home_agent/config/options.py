@@ -186,6 +186,8 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         """Show the next report, or store the tested options."""
         return self._report() if self._reports else await self._async_store()
 
+    async_step_always_open = async_step_vector_save  # Home Assistant requires a step for each menu.
+
     def _fields(self, page: str) -> tuple[Field, ...]:
         ollama = may_be_ollama(self.edited().connection)
         return tuple(field for field in self.pages[page] if ollama or not field.only_ollama)

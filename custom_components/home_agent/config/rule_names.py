@@ -1,33 +1,45 @@
 """The names that a rule of the policy can contain in this home."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import filter as matching
-from typing import Any, Final
+from typing import Final
 
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import Platform
 from homeassistant.core import Context, CoreState, HomeAssistant, callback
 from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
     entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
     llm,
 )
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.loader import Integration, async_get_integrations
 
-from ..const import ASSISTANT, CONF_POLICY_PROFILES, DOMAIN
+from ..const import ASSISTANT, CONF_POLICY_CHOICES, DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput
-from ..knowledge.house import FLOORS
+from ..knowledge.house import AREAS, DEVICES, FLOORS, LABELS
+from ..knowledge.speaker import USER_PREFIX
 from ..safety.rules import (
-    AREAS,
+    ADMINISTRATORS,
+    AT_DEVICE,
+    AT_HOME,
+    AWAY,
     BLOCKED,
-    DEVICES,
-    LABELS,
-    PERSONS,
+    EXCEPT,
+    GUEST_MODE,
+    GUESTS,
+    IN_AREA,
+    KINDS,
+    NOBODY,
     RULE,
-    RULE_FIELDS,
+    SOMEBODY,
+    TOOL,
     as_texts,
     restricted_rules,
 )
@@ -35,10 +47,8 @@ from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools
 from ..tools.intents import inner_name
 from ..tools.native import NATIVE
 from ..tools.outside.other_apis import async_instances
-from .choices import has_place
 from .fields import as_items
 
-TOOL: Final = "tool:"
 LOADING: Final = (ConfigEntryState.SETUP_IN_PROGRESS, ConfigEntryState.UNLOAD_IN_PROGRESS)
 
 
@@ -149,27 +159,34 @@ async def _async_tools(hass: HomeAssistant) -> set[str] | None:
     return {name.lower() for name in names}
 
 
-def rules_of(option: str, value: object) -> Iterator[str]:
-    """Yield the rules of an option of the policy."""
-    if option != CONF_POLICY_PROFILES:
-        yield from as_texts(value)
-        return
-    for profile in as_items(value):
-        for key in RULE_FIELDS:
-            yield from as_texts(profile.get(key))
+def rules_of(option: str, value: object) -> list[str]:
+    """Return the rules in text of an option of the policy."""
+    if option != CONF_POLICY_CHOICES:
+        return as_texts(value)
+    return [text for item in as_items(value) for text in as_texts(item.get(KINDS))]
 
 
-def whom(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the people, devices and areas of a profile, each with its field."""
-    for key in (PERSONS, DEVICES, AREAS):
-        yield from ((key, text) for text in as_texts(profile.get(key)))
+@callback
+def has_place(hass: HomeAssistant, field: str, name: str) -> bool:
+    """Return whether there is such an area, device, floor or label."""
+    known: dict[str, Callable[[str], object]] = {
+        AREAS: ar.async_get(hass).async_get_area,
+        DEVICES: dr.async_get(hass).async_get,
+        FLOORS: fr.async_get(hass).async_get_floor,
+        LABELS: lr.async_get(hass).async_get_label,
+    }
+    return known[field](name) is not None
 
 
-async def async_applies(hass: HomeAssistant, field: str, name: str) -> bool:
-    """Return whether a rule or a profile can apply to a person, a device, an area or a label."""
-    if field in (DEVICES, AREAS, FLOORS, LABELS):
-        return has_place(hass, field, name)
-    if (state := hass.states.get(name)) is not None:
-        return bool(state.attributes.get("user_id"))
-    registered = er.async_get(hass).async_get(name)
-    return registered is not None or await hass.auth.async_get_user(name) is not None
+async def async_has_people(hass: HomeAssistant, name: str) -> bool:
+    """Return whether there is the person, the device or the room of which a part of a rule speaks."""
+    for prefix in (AT_HOME, AWAY, EXCEPT):
+        name = name.removeprefix(prefix)
+    if name in (SOMEBODY, NOBODY, GUESTS, GUEST_MODE, ADMINISTRATORS):
+        return True
+    for prefix, field in ((AT_DEVICE, DEVICES), (IN_AREA, AREAS)):
+        if name.startswith(prefix):
+            return has_place(hass, field, name.removeprefix(prefix))
+    if name.startswith(USER_PREFIX):
+        return await hass.auth.async_get_user(name.removeprefix(USER_PREFIX)) is not None
+    return hass.states.get(name) is not None or er.async_get(hass).async_get(name) is not None

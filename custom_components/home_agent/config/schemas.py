@@ -36,10 +36,11 @@ from .fields import (
     clean_names,
     clean_owners,
     clean_patterns,
-    clean_profiles,
+    clean_pins,
     clean_rules,
     clean_targets,
     fraction_field,
+    hidden_pins,
     in_section,
     int_field,
     key,
@@ -58,7 +59,7 @@ from .lists import (
     clean_chats,
     notify_selector,
     owners_selector,
-    profiles_selector,
+    pins_selector,
 )
 
 MAX_NAMED: Final = 500
@@ -146,7 +147,6 @@ ANSWERS: Final = (
 
 PERMISSIONS: Final = (
     Field(key=const.CONF_POLICY_CHOICES, selector=choices_selector(NO_LABELS), clean=clean_choices),
-    Field(key=const.CONF_POLICY_PROFILES, selector=profiles_selector([]), clean=clean_profiles),
     allow_list_field(CONF_VISIBLE),
     allow_list_field(CONF_CONTROLLABLE),
     switch(const.CONF_ALLOW_SCRIPTS),
@@ -154,6 +154,8 @@ PERMISSIONS: Final = (
     *in_section(
         "confirming",
         Field(key=const.CONF_POLICY_PIN, selector=key(), secret=True),
+        switch(const.CONF_POLICY_PIN_ALWAYS),
+        Field(key=const.CONF_POLICY_PINS, selector=pins_selector(), clean=clean_pins, show=hidden_pins),
         int_field(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
     ),
 )

@@ -11,7 +11,11 @@ from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant, State, callback
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.helpers.script import script_stack_cv
+from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ulid import ulid_now
+
+from ..const import DOMAIN
 
 if TYPE_CHECKING:
     from homeassistant.components.assist_pipeline import Pipeline
@@ -80,6 +84,17 @@ async def async_person_of_user(hass: HomeAssistant, user_id: str | None) -> Pers
     if user is None:
         return None
     return Person(id=f"{USER_PREFIX}{user_id}", name=user.name or "", user_id=user_id)
+
+
+GUESTS_UNTIL: Final[HassKey[datetime]] = HassKey(f"{DOMAIN}_guests_until")
+"""Until when guest mode is on; missing while it is off."""
+
+
+@callback
+def is_guest_mode(hass: HomeAssistant, moment: datetime) -> bool:
+    """Return whether whoever speaks without an account counts as a guest, also to a person's device."""
+    until = hass.data.get(GUESTS_UNTIL)
+    return until is not None and moment < until
 
 
 @callback
@@ -258,7 +273,8 @@ async def async_speaker_at(
         if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
             floor_id = area.floor_id
     person = await async_person_of_user(hass, context.user_id)
-    person = person or person_of_device(hass, owners, device_id)
+    if person is None and not is_guest_mode(hass, dt_util.utcnow()):
+        person = person_of_device(hass, owners, device_id)
     return Speaker(
         context=context,
         language=language,

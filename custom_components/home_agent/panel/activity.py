@@ -123,11 +123,11 @@ async def _async_pending(command: PanelCommand) -> Response:
     """Return the actions that wait for a confirmation; users get those that they may answer."""
     confirmations, names = command.data.confirmations, await command.async_names()
     return {
-        "wants_pin": confirmations.wants_pin,
         "actions": [
             {
                 **row_of(action, "id", "details", "expires_at"),
                 "question": action.full,
+                "wants_pin": confirmations.needs_pin(action),
                 "person": names.get(action.owner.user_id or "", ""),
                 "may_approve": confirmations.may_answer(action, command.user),
             }

@@ -20,6 +20,8 @@ from homeassistant.util import dt as dt_util
 
 from ..const import (
     CONF_POLICY_PIN,
+    CONF_POLICY_PIN_ALWAYS,
+    CONF_POLICY_PINS,
     CONF_POLICY_TIMEOUT,
     DOMAIN,
     EVENT_CONFIRMATION_REQUESTED,
@@ -28,7 +30,7 @@ from ..const import (
 )
 from ..errors import HomeAgentError
 from ..events import EventEmitter
-from ..knowledge.speaker import Speaker
+from ..knowledge.speaker import PERSON, Speaker, entity_of_person
 from ..store import UNREADABLE, KeptStore, StoredFile, dump, load, read_moment
 from ..texts import without_embeds
 from .frozen import (
@@ -42,6 +44,7 @@ from .frozen import (
     WaitingCalls,
 )
 from .journal import AuditFields, AuditKind, Journal
+from .rules import PIN, Verdict
 from .spoken_numbers import matches
 
 MAX_PENDING: Final = 20
@@ -130,8 +133,8 @@ class OwnQuestion:
     """What is said before the question."""
     seconds: float
     """How long an answer counts."""
-    restricted: bool
-    """Whether the action needs a confirmation in any case, and with it the PIN."""
+    verdict: Verdict
+    """The strictest for one of those who are asked: whether the action needs a confirmation in any case."""
 
 
 class ConfirmationRequest(TypedDict):
@@ -166,6 +169,8 @@ class PendingAction:
     tries: int = 0
     asked_again: bool = False
     """Whether the question was put once more, after an unclear answer."""
+    wants_pin: bool = False
+    """Whether a rule asks for the PIN."""
     rest: str = ""
     """What else was said beside an answer that did not settle it."""
     stop_timer: Callable[[], None] = lambda: None
@@ -300,6 +305,35 @@ def _read[T](read: Callable[[Any], T], item: object) -> T | None:
         return None
 
 
+class Pins:
+    """The hashes of the PIN of the household, and of persons who have one of their own."""
+
+    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
+        self._hass = hass
+        self._household: str = settings[CONF_POLICY_PIN]
+        self._own: dict[str, str] = {item[PERSON]: item[PIN] for item in settings[CONF_POLICY_PINS]}
+        self._always: bool = settings[CONF_POLICY_PIN_ALWAYS]
+
+    def __bool__(self) -> bool:
+        """Return whether there is any PIN."""
+        return bool(self._household or self._own)
+
+    @callback
+    def of(self, speaker: Speaker) -> str:
+        """Return the PIN that a speaker needs; empty if there is none, and then none is right.
+
+        Only an account tells who speaks: at a satellite it is the household's.
+        """
+        user_id = speaker.context.user_id
+        person = user_id and entity_of_person(self._hass, person_id=None, user_id=user_id)
+        return self._own.get(person or "", self._household)
+
+    @callback
+    def always_for(self, speaker: Speaker) -> bool:
+        """Return whether every confirmation of a speaker needs the PIN."""
+        return self._always and bool(self.of(speaker))
+
+
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]
 """Words a question; the last argument says whether something was left out."""
 
@@ -354,16 +388,18 @@ class Confirmations:
         journal: Journal,
         describe: Describe,
         run: Callable[[PendingAction], Awaitable[None]],
+        wants_pin: Callable[[Iterable[Frozen], Speaker], Awaitable[bool]],
     ) -> None:
         self._hass = hass
         self._entry_id = entry_id
         self._seconds = float(settings[CONF_POLICY_TIMEOUT])
-        self._pin: str = settings[CONF_POLICY_PIN]
+        self._pins = Pins(hass, settings)
         self._emitter = emitter
         self._store = store
         self._journal = journal
         self._describe = describe
         self._run = run
+        self._wants_pin = wants_pin
         self._pending: dict[str, PendingAction] = {}
         self._late: dict[Addressee, tuple[datetime, ActionOutcome | None]] = {}
         """Who was asked, until when a late answer is recognized, and how it ended without one."""
@@ -379,9 +415,9 @@ class Confirmations:
         return action_id in self._pending
 
     @property
-    def wants_pin(self) -> bool:
-        """Return whether a spoken or typed approval needs the PIN."""
-        return bool(self._pin)
+    def has_pin(self) -> bool:
+        """Return whether the household has set any PIN, so that one may be said."""
+        return bool(self._pins)
 
     @callback
     def async_start(self) -> None:
@@ -403,8 +439,12 @@ class Confirmations:
             await self._async_end(action, ActionOutcome.WITHDRAWN)
 
     def needs_pin(self, action: PendingAction) -> bool:
-        """Return whether a yes to this action needs the PIN: not if it is free and only Home Agent asked."""
-        return self.wants_pin and (action.own is None or action.own.restricted)
+        """Return whether a yes to this action needs the PIN: by a rule, or as every confirmation does.
+
+        What is free and only Home Agent asked about needs none.
+        """
+        is_free = action.own is not None and not action.own.verdict.asks
+        return action.wants_pin or (self._pins.always_for(action.speaker) and not is_free)
 
     async def async_open(
         self, draft: WaitingCalls, *, unattended: bool = False, own: OwnQuestion | None = None
@@ -413,6 +453,7 @@ class Confirmations:
         action_id, frozen, left_out = draft.take()
         question = await self._describe(self._hass, draft.speaker.language, frozen, left_out)
         seconds, lead = (own.seconds, f"{own.lead} ".lstrip()) if own else (self._seconds, "")
+        by_rule = own.verdict is Verdict.PIN if own else await self._wants_pin(frozen, draft.speaker)
         action = PendingAction(
             id=action_id,
             owner=Addressee.of(draft.speaker, draft.conversation_id),
@@ -425,6 +466,7 @@ class Confirmations:
             deadline=self._hass.loop.time() + seconds,
             unattended=unattended,
             own=own,
+            wants_pin=by_rule,
         )
         for older in self.pending:
             if older.owner == action.owner and not unattended:
@@ -478,7 +520,7 @@ class Confirmations:
     @callback
     def expects_pin(self, owner: Addressee) -> bool:
         """Return whether this speaker was asked for the PIN a short while ago, answered by now or not."""
-        return self.wants_pin and any(
+        return self.has_pin and any(
             dt_util.utcnow() < self._late[key][0] for key in (owner, owner.after_restart) if key in self._late
         )
 
@@ -522,7 +564,7 @@ class Confirmations:
         Raises ConfirmationRefused if a PIN is missing or wrong, and HomeAgentError if the action fails.
         """
         if self.needs_pin(action):
-            await self._async_check_pin(action, pin)
+            await self._async_check_pin(action, pin, answerer or action.speaker)
         elif by_automation:
             raise ConfirmationRefused(Refusal.AUTOMATION)
         if self._is_late(action) or self._pending.pop(action.id, None) is None:
@@ -579,14 +621,16 @@ class Confirmations:
             return False
         return self.may_answer(action, await self._hass.auth.async_get_user(user_id))
 
-    async def _async_check_pin(self, action: PendingAction, pin: str | None) -> None:
+    async def _async_check_pin(self, action: PendingAction, pin: str | None, speaker: Speaker) -> None:
         """Compare a PIN. Raises ConfirmationRefused; after some wrong ones the action is discarded."""
         if not pin:
             raise ConfirmationRefused(Refusal.PIN_NEEDED)
         # Counted before it is compared, so that tries at the same time count too.
         action.tries += 1
         tried = self._store.count_pin() if action.tries <= MAX_TRIES else None
-        if tried is not None and await self._hass.async_add_executor_job(matches, pin, self._pin):
+        if tried is not None and await self._hass.async_add_executor_job(
+            matches, pin, self._pins.of(speaker)
+        ):
             self._store.note_right_pin(tried)
             return
         if tried is not None and action.tries < MAX_TRIES:

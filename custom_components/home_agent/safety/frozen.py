@@ -146,6 +146,8 @@ class FrozenAutomation(Waiting):
     calls: tuple[FrozenCall, ...] = ()
     """All that it calls. None of it may need a confirmation: nobody would be there to give it."""
     yaml: str = ""
+    pin: bool = False
+    """Whether a rule asks for the PIN before it is switched."""
     begin: Callable[[], Awaitable[None]] = field(compare=False, repr=False)
     """Writes it, once an administrator has confirmed it."""
 

@@ -4,49 +4,41 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
 from time import monotonic
 from typing import Any, Final
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import area_registry as ar, floor_registry as fr
+from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
 
-from ..const import (
-    CONF_POLICY_ALLOWED,
-    CONF_POLICY_BLOCKED,
-    CONF_POLICY_CHOICES,
-    CONF_POLICY_PROFILES,
-    CONF_POLICY_RESTRICTED,
-)
+from ..const import CONF_DEVICE_PERSONS, DOMAIN
 from ..domains import DOMAINS
-from ..domains.base import DomainFacts
 from ..errors import RefusedByRule, TooManyRequests
-from ..knowledge.house import FLOORS, AgentView
+from ..knowledge.house import AREAS, FLOORS, AgentView
 from ..knowledge.speaker import Speaker
 from ..texts import one_line
 from .contents import effects
 from .rules import (
-    AREAS,
     BLOCKED,
     INSIDE,
     NOBODY,
     NOT_INSIDE,
+    PICKED_ACTIONS,
     RESTRICTED,
     SOMEBODY,
     UNBLOCKED,
     UNRESTRICTED,
     Effect,
     Occasion,
-    PickedRule,
-    PolicyProfile,
+    Rule,
     RuleSet,
     Verdict,
     clock,
     presence_holds,
-    read_choices,
-    read_profiles,
+    read_rules,
+    strictest,
 )
 
 MAX_NAME: Final = 60
@@ -66,9 +58,7 @@ _REASONS: Final[Mapping[str, str]] = {
 }
 
 
-def _what(
-    rule: PickedRule, entity_id: str, hass: HomeAssistant, *, is_seen: bool
-) -> tuple[str, dict[str, str]]:
+def _what(rule: Rule, entity_id: str, hass: HomeAssistant, *, is_seen: bool) -> tuple[str, dict[str, str]]:
     """Return what may not be changed: a place where nothing may be, or the thing that was asked for.
 
     Something in a script that the agent may not see is not named, and neither is its place.
@@ -83,7 +73,7 @@ def _what(
     return THING, {THING: one_line(state.name if state else entity_id, MAX_NAME)}
 
 
-def _reason(rule: PickedRule, occasion: Occasion) -> tuple[str, dict[str, str]]:
+def _reason(rule: Rule, occasion: Occasion) -> tuple[str, dict[str, str]]:
     """Return the part of the condition that is told, and its times.
 
     Where one person is, is nothing that the agent tells, and nobody unknown hears that all are away.
@@ -110,28 +100,6 @@ _INSIDE = RuleSet(INSIDE)
 _NOT_INSIDE = RuleSet(NOT_INSIDE)
 
 
-@cache
-def _rules_of(facts: DomainFacts) -> tuple[RuleSet, RuleSet]:
-    """Return the default restrictions of a domain, and the exceptions."""
-    return RuleSet(facts.restricted), RuleSet(facts.unrestricted)
-
-
-@dataclass(frozen=True, slots=True)
-class _Applying:
-    """The profiles and picked rules that apply to one call, or to one question about a tool."""
-
-    profiles: tuple[PolicyProfile, ...]
-    picked: tuple[PickedRule, ...]
-
-    def decided_by(self, decision: Verdict, effect: Effect) -> PickedRule | None:
-        """Return the first picked rule with this decision on an effect."""
-        return next((rule for rule in self.picked if rule.decision is decision and rule.fits(effect)), None)
-
-    def trusts(self, effect: Effect) -> bool:
-        """Return whether a picked rule allows this very script, scene or automation."""
-        return any(rule.decision is Verdict.ALLOW and rule.trusts(effect) for rule in self.picked)
-
-
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What the policy says of one call."""
@@ -141,15 +109,14 @@ class Judgement:
     contents: tuple[Effect, ...]
     """Effects in groups, scripts and scenes that are not allowed freely."""
     refusal: RefusedByRule | None
-    """The rule of the household that blocks it, if it is one that was picked from lists."""
+    """The rule of the household that blocks it."""
 
 
 class Policy:
     """What one agent may do, for whom and when.
 
-    In this order: blocked by the household or by what is shipped, then restricted by a rule that was picked
-    from lists, then what the speaker's profiles say, then restricted by the household, allowed by the
-    household, restricted by what is shipped. Picked rules count while they apply.
+    Of the household's rules that apply, the strictest counts; where none is about something, what is shipped.
+    Nothing lifts what is shipped as blocked. What is not known well needs a confirmation at least.
     Where the speaker's turn is tainted, nothing lifts what is shipped as restricted. What runs automations,
     other people's tools, and scripts and scenes that do more than control devices needs a confirmation too.
     """
@@ -157,11 +124,8 @@ class Policy:
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
         self._hass = hass
         self.view = AgentView(hass, settings)
-        self._picked = read_choices(hass, settings[CONF_POLICY_CHOICES])
-        self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
-        self._restricted = RuleSet(settings[CONF_POLICY_RESTRICTED])
-        self._allowed = RuleSet(settings[CONF_POLICY_ALLOWED])
-        self._profiles = read_profiles(settings[CONF_POLICY_PROFILES])
+        self._rules = read_rules(hass, settings)
+        self._owners = settings[CONF_DEVICE_PERSONS]
 
     @callback
     def judge(
@@ -174,21 +138,25 @@ class Policy:
         user: User | None = None,
     ) -> Judgement:
         """Judge everything that a call comes down to, now."""
-        occasion = Occasion(self._hass, speaker, user, self._profiles)
-        case, targets = self._case(occasion), list(entity_ids)
+        occasion, targets = Occasion(self._hass, speaker, user, self._owners), list(entity_ids)
+        rules = [rule for rule in self._rules if rule.applies(occasion)]
         found = effects(self._hass, domain, service, targets, data)
-        verdicts = [self._of(effect, case) for effect in found]
+        verdicts = [self._of(effect, rules, user) for effect in found]
         verdict = max(verdicts, default=Verdict.ALLOW)
         contents = dict.fromkeys(
             effect
             for effect, own in zip(found, verdicts, strict=True)
             if (effect.inside or effect.entity_id not in (None, *targets))
-            and (own is not Verdict.ALLOW or (speaker.tainted and _is_shipped_restricted(effect)))
+            and (own is not Verdict.ALLOW or (speaker.tainted and is_shipped_restricted(effect)))
         )
         refusal = None
         if verdict is Verdict.BLOCK:
-            blocking = ((case.decided_by(Verdict.BLOCK, effect), effect) for effect in found)
-            refusals = (self._refusal(rule, effect, targets, occasion) for rule, effect in blocking if rule)
+            refusals = (
+                self._refusal(rule, effect, targets, occasion)
+                for effect in found
+                for rule in rules
+                if rule.verdict(effect) is Verdict.BLOCK
+            )
             refusal = next(refusals, None)
         elif speaker.tainted:
             # What is done in a turn that has read text from outside; a skipped update stays away until
@@ -197,19 +165,22 @@ class Policy:
                 (effect.domain, effect.service) == ("update", "skip")
                 or not effect.known
                 or DOMAINS[effect.domain].runs
-                or _is_shipped_restricted(effect)
+                or is_shipped_restricted(effect)
                 for effect in found
             ) and not (_only_controls(found) and not data)
             verdict = max(verdict, Verdict.CONFIRM) if is_serious else verdict
         elif verdict is Verdict.CONFIRM and DOMAINS[domain].runs:
             # A script that is allowed by name is trusted with its content.
             outer = [effect for effect in found if effect.entity_id in targets and effect.known]
-            if outer and all(self._is_allowed(effect, case) for effect in outer):
+            if outer and all(
+                strictest(rules, effect) is Verdict.ALLOW and any(rule.trusts(effect) for rule in rules)
+                for effect in outer
+            ):
                 verdict = Verdict.ALLOW
         return Judgement(verdict, tuple(contents), refusal)
 
     def _refusal(
-        self, rule: PickedRule, effect: Effect, targets: Sequence[str], occasion: Occasion
+        self, rule: Rule, effect: Effect, targets: Sequence[str], occasion: Occasion
     ) -> RefusedByRule:
         """Return why a rule refuses a call on targets because of an effect."""
         is_seen = bool(effect.entity_id) and self.view.is_exposed(effect.entity_id or "")
@@ -221,42 +192,26 @@ class Policy:
         detail = f"A rule of the household says: {sentence}. It holds for every call; tell the person why"
         return RefusedByRule("_".join(filter(None, ("rule", what, reason))), detail, **told)
 
-    def _case(self, occasion: Occasion) -> _Applying:
-        profiles = (each for each in self._profiles if each.applies(self._hass, occasion.speaker))
-        return _Applying(tuple(profiles), tuple(rule for rule in self._picked if rule.applies(occasion)))
-
     @callback
     def trusts_tool(self, name: str) -> bool:
-        """Return whether the household lets a third-party tool run without asking, by its name."""
-        return self._allowed.fits(name) and not self._restricted.fits(name)
+        """Return whether the household lets a third-party tool run without asking anybody, by its name."""
+        return strictest((rule for rule in self._rules if not rule.has_conditions), name) is Verdict.ALLOW
 
     @callback
     def judge_tool(
         self, name: str, *, read_only: bool, speaker: Speaker, user: User | None = None
     ) -> Verdict:
         """Return the verdict on a third-party tool: one that acts is restricted."""
-        case = self._case(Occasion(self._hass, speaker, user, self._profiles))
-        if self._blocked.fits(name):
-            return Verdict.BLOCK
-        votes = (
-            [] if read_only else [vote for item in case.profiles if (vote := item.verdict(name)) is not None]
-        )
-        about_everything = [] if read_only else [rule for rule in case.picked if rule.is_about_everything]
-        on_everything = max((rule.decision for rule in about_everything), default=Verdict.ALLOW)
-        if on_everything is not Verdict.ALLOW:
-            return max(*votes, on_everything) if votes else on_everything
-        if speaker.tainted and not read_only:
-            return max(*votes, Verdict.CONFIRM) if votes else Verdict.CONFIRM
-        if votes:
-            return max(votes)
-        if self._restricted.fits(name):
-            return Verdict.CONFIRM
-        return Verdict.ALLOW if read_only or self._allowed.fits(name) else Verdict.CONFIRM
+        occasion = Occasion(self._hass, speaker, user, self._owners)
+        rules = (rule for rule in self._rules if rule.applies(occasion))
+        verdict = strictest(rules, name, read_only=read_only)
+        if verdict is None:
+            verdict = Verdict.ALLOW if read_only else Verdict.CONFIRM
+        return max(verdict, Verdict.CONFIRM) if speaker.tainted and not read_only else verdict
 
-    def _of(self, effect: Effect, case: _Applying) -> Verdict:
-        if (_BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)) or self._blocked.fits(effect):
-            return Verdict.BLOCK
-        if self._is_beyond(effect) or case.decided_by(Verdict.BLOCK, effect):
+    def _of(self, effect: Effect, rules: Sequence[Rule], user: User | None) -> Verdict:
+        is_blocked = _BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)
+        if is_blocked or self._is_beyond(effect) or self._is_own(effect, user):
             return Verdict.BLOCK
         # Whether a script or a scene does something restricted to an entity that is not exposed.
         out_of_sight = (
@@ -265,16 +220,16 @@ class Policy:
             and _is_listed(effect)
             and not self.view.is_exposed(effect.entity_id)
         )
-        certain = effect.known and not out_of_sight
-        is_free = certain and not case.decided_by(Verdict.CONFIRM, effect)
-        votes = [vote for profile in case.profiles if (vote := profile.verdict(effect)) is not None]
-        if votes:
-            return max(votes) if is_free else max(*votes, Verdict.CONFIRM)
-        if not is_free or self._restricted.fits(effect):
-            return Verdict.CONFIRM
-        if self._allowed.fits(effect) or case.decided_by(Verdict.ALLOW, effect):
-            return Verdict.ALLOW
-        return Verdict.CONFIRM if _is_shipped_restricted(effect) else Verdict.ALLOW
+        verdict = strictest(rules, effect)
+        if verdict is None:
+            verdict = Verdict.CONFIRM if is_shipped_restricted(effect) else Verdict.ALLOW
+        return verdict if effect.known and not out_of_sight else max(verdict, Verdict.CONFIRM)
+
+    def _is_own(self, effect: Effect, user: User | None) -> bool:
+        """Return whether an effect is on a setting of an agent, such as guest mode, by no administrator."""
+        entry = er.async_get(self._hass).async_get(effect.entity_id) if effect.entity_id else None
+        is_setting = entry is not None and entry.platform == DOMAIN and entry.domain == Platform.SWITCH
+        return is_setting and not (user is not None and user.is_admin)
 
     def _is_beyond(self, effect: Effect) -> bool:
         """Return whether an effect is, or may be, on something that the agent's lists leave out.
@@ -292,26 +247,19 @@ class Policy:
             return not self.view.lists(effect.entity_id)
         return not self.view.may_control(effect.entity_id)
 
-    def _is_allowed(self, effect: Effect, case: _Applying) -> bool:
-        """Return whether a person allowed exactly this, and no one restricted it."""
-        if case.decided_by(Verdict.CONFIRM, effect):
-            return False
-        votes = [vote for profile in case.profiles if (vote := profile.verdict(effect)) is not None]
-        if votes:
-            return max(votes) is Verdict.ALLOW
-        is_trusted = self._allowed.fits(effect) or case.trusts(effect)
-        return is_trusted and not self._restricted.fits(effect)
-
 
 def _is_listed(effect: Effect) -> bool:
     own = (effect.entity_id or "").partition(".")[0]
-    rules = [_rules_of(facts) for facts in {DOMAINS[effect.domain], DOMAINS[own]} if facts.restricted]
+    actions = [
+        PICKED_ACTIONS[facts.name] for facts in (DOMAINS[effect.domain], DOMAINS[own]) if facts.restricted
+    ]
     shipped = _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(Effect(effect.domain, effect.service))
-    restricted = shipped or any(rule.fits(effect) for rule, _ in rules)
-    return restricted and not any(exception.fits(effect) for _, exception in rules)
+    restricted = shipped or any(action.rules.fits(effect) for action in actions)
+    return restricted and not any(action.exceptions.fits(effect) for action in actions)
 
 
-def _is_shipped_restricted(effect: Effect) -> bool:
+def is_shipped_restricted(effect: Effect) -> bool:
+    """Return whether an effect needs a confirmation where no rule of the household is about it."""
     return _is_listed(effect) or (effect.inside and not _is_free_inside(effect))
 
 
@@ -332,7 +280,7 @@ def _only_controls(found: Sequence[Effect]) -> bool:
         effect.known
         and (
             effect.domain in CONTAINERS
-            or (effect.service in DOMAINS[effect.domain].services and not _is_shipped_restricted(effect))
+            or (effect.service in DOMAINS[effect.domain].services and not is_shipped_restricted(effect))
         )
         for effect in found
     )

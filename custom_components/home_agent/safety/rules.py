@@ -1,7 +1,7 @@
-"""The rules about what may be done: shipped, written as text, picked from lists, and in profiles."""
+"""The rules about what may be done: shipped ones, and the household's, picked from lists or in text."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from fnmatch import translate
@@ -14,10 +14,11 @@ from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.util import dt as dt_util
 
+from ..const import CONF_POLICY_ALLOWED, CONF_POLICY_BLOCKED, CONF_POLICY_CHOICES, CONF_POLICY_RESTRICTED
 from ..domains import DOMAINS
 from ..domains.showing import GONE
-from ..knowledge.house import FLOORS
-from ..knowledge.speaker import Speaker
+from ..knowledge.house import AREAS, ENTITIES, FLOORS, LABELS
+from ..knowledge.speaker import DEVICE, PERSON, USER_PREFIX, Speaker, is_guest_mode
 from ..regex import lazy_regex
 
 type Matcher = Callable[[str], object]
@@ -31,8 +32,18 @@ class Verdict(IntEnum):
 
     ALLOW = 0
     CONFIRM = 1
-    BLOCK = 2
+    PIN = 2
+    """A confirmation with the PIN."""
+    BLOCK = 3
 
+    @property
+    def asks(self) -> bool:
+        """Return whether a person has to confirm."""
+        return self in (Verdict.CONFIRM, Verdict.PIN)
+
+
+TOOL: Final = "tool:"
+"""How a rule in text for a tool begins."""
 
 RULE = lazy_regex(r"^(?:tool:[\w*?-]+|[a-z0-9_*?]+(?::[a-z0-9_*?]+)?(?:\.[a-z0-9_*?]+)?)$")
 """`domain`, `domain.service`, `domain.object_id`, `domain:class`, `domain:class.service`, `tool:name`."""
@@ -53,8 +64,8 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
-    """One rule, ready to be compared."""
+class _Pattern:
+    """One rule in text, ready to be compared."""
 
     domain: Matcher
     device_class: Matcher | None
@@ -82,12 +93,12 @@ class _Rule:
 
 
 class RuleSet:
-    """Rules of one kind."""
+    """What rules in text are about."""
 
     def __init__(self, texts: Iterable[object]) -> None:
         read = [text.strip().lower() for text in texts if isinstance(text, str)]
-        self._tools = [_matcher(text[5:]) for text in read if text.startswith("tool:")]
-        self._rules = [_Rule.of(text) for text in read if not text.startswith("tool:") and RULE.match(text)]
+        self._tools = [_matcher(text.removeprefix(TOOL)) for text in read if text.startswith(TOOL)]
+        self._rules = [_Pattern.of(text) for text in read if not text.startswith(TOOL) and RULE.match(text)]
 
     def __bool__(self) -> bool:
         """Return whether there is any rule."""
@@ -98,6 +109,10 @@ class RuleSet:
         if isinstance(about, str):
             return any(fits(about.lower()) for fits in self._tools)
         return any(rule.fits(about) for rule in self._rules)
+
+    def names(self, effect: Effect) -> bool:
+        """Return whether a rule fits that says more than a domain and a class."""
+        return any(rule.name is not None and rule.fits(effect) for rule in self._rules)
 
 
 def _matcher(text: str) -> Matcher:
@@ -154,73 +169,6 @@ def restricted_rules() -> tuple[str, ...]:
     return (*(rule for facts in DOMAINS.values() for rule in facts.restricted), *RESTRICTED)
 
 
-NAME = "name"
-PERSONS = "persons"
-DEVICES = "devices"
-AREAS = "areas"
-BLOCKED_KEY = "blocked"
-RESTRICTED_KEY = "restricted"
-ALLOWED = "allowed"
-ONLY = "only"
-RULE_FIELDS = (ONLY, BLOCKED_KEY, RESTRICTED_KEY, ALLOWED)
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyProfile:
-    """The rules of one profile and whom they are for."""
-
-    name: str
-    persons: frozenset[str]
-    devices: frozenset[str]
-    areas: frozenset[str]
-    only: RuleSet
-    blocked: RuleSet
-    restricted: RuleSet
-    allowed: RuleSet
-
-    @callback
-    def applies(self, hass: HomeAssistant, speaker: Speaker) -> bool:
-        """Return whether the profile is for this speaker: by person, by device, or by the device's room."""
-        if speaker.device_id in self.devices or speaker.area_id in self.areas:
-            return True
-        user_id = speaker.context.user_id
-        return user_id is not None and any(
-            person == user_id
-            or ((state := hass.states.get(person)) is not None and state.attributes.get("user_id") == user_id)
-            for person in self.persons
-        )
-
-    def verdict(self, about: Effect | str) -> Verdict | None:
-        """Return the profile's verdict on an effect, or on a tool that acts; None if it has none."""
-        if self.blocked.fits(about) or (self.only and not self.only.fits(about)):
-            return Verdict.BLOCK
-        if self.restricted.fits(about):
-            return Verdict.CONFIRM
-        return Verdict.ALLOW if self.allowed.fits(about) else None
-
-
-def read_profiles(stored: object) -> list[PolicyProfile]:
-    """Return the profiles of the options."""
-    items = stored if isinstance(stored, list) else [stored]
-    profiles = []
-    for item in items:
-        if isinstance(item, Mapping):
-            texts = {key: as_texts(item.get(key)) for key in (PERSONS, DEVICES, AREAS, *RULE_FIELDS)}
-            profiles.append(
-                PolicyProfile(
-                    name=str(item.get(NAME) or ""),
-                    persons=frozenset(texts[PERSONS]),
-                    devices=frozenset(texts[DEVICES]),
-                    areas=frozenset(texts[AREAS]),
-                    only=RuleSet(texts[ONLY]),
-                    blocked=RuleSet(texts[BLOCKED_KEY]),
-                    restricted=RuleSet(texts[RESTRICTED_KEY]),
-                    allowed=RuleSet(texts[ALLOWED]),
-                )
-            )
-    return profiles
-
-
 def as_texts(value: object) -> list[str]:
     """Return a text, or a list of them, as a list."""
     if isinstance(value, str):
@@ -236,8 +184,13 @@ AWAY: Final = "away:"
 """How the presence of one person begins, before the ID of the person's entity."""
 GUESTS: Final = "guests"
 """Everybody who speaks without an account in Home Assistant."""
+GUEST_MODE: Final = "guest_mode"
+"""The same while guest mode is on."""
 ADMINISTRATORS: Final = "administrators"
-PROFILE: Final = "profile:"
+AT_DEVICE: Final = "device:"
+"""How everybody who speaks to a device begins, before its ID."""
+IN_AREA: Final = "area:"
+"""How everybody who speaks to a device in an area begins, before the ID of the area."""
 EXCEPT: Final = "except:"
 """How one to whom a rule does not apply begins."""
 
@@ -292,7 +245,8 @@ class Occasion:
     speaker: Speaker
     user: User | None = None
     """The Home Assistant user who speaks; None if there is none, or if it is not known who it is."""
-    profiles: Sequence[PolicyProfile] = ()
+    owners: Iterable[Mapping[str, Any]] = ()
+    """The owners of devices."""
 
     @property
     def now(self) -> datetime | None:
@@ -375,37 +329,51 @@ def whom_holds(whom: Iterable[str], occasion: Occasion) -> bool | None:
 
 def _is_one(name: str, occasion: Occasion) -> bool | None:
     """Return whether the one who asks is somebody; None if that is not known."""
-    user_id = occasion.speaker.context.user_id
+    speaker = occasion.speaker
+    user_id = speaker.context.user_id
     if name == GUESTS:
         return user_id is None
     if name == ADMINISTRATORS:
         known = occasion.user is not None or user_id is None
         return bool(occasion.user and occasion.user.is_admin) if known else None
-    if name.startswith(PROFILE):
-        named = [one for one in occasion.profiles if one.name == name.removeprefix(PROFILE)]
-        return any(one.applies(occasion.hass, occasion.speaker) for one in named) if named else None
+    if name == GUEST_MODE:
+        if user_id is not None:
+            return False
+        return None if occasion.now is None else is_guest_mode(occasion.hass, occasion.now)
+    for prefix, place in ((AT_DEVICE, speaker.device_id), (IN_AREA, speaker.area_id), (USER_PREFIX, user_id)):
+        if name.startswith(prefix):
+            return place == name.removeprefix(prefix)
     if (person := occasion.hass.states.get(name)) is None:
         return None
     if user_id is not None:
         return bool(person.attributes.get("user_id") == user_id)
     # The owner of a satellite is only likely to be the one who speaks to it.
-    owner = occasion.speaker.person_id
-    is_owner = owner is not None and owner == str(person.attributes.get("id") or person.object_id)
-    return None if is_owner else False
+    owned = (item.get(DEVICE) for item in occasion.owners if item.get(PERSON) == name)
+    return None if speaker.device_id in owned and speaker.device_id else False
 
 
 DECISION: Final = "decision"
 ACTIONS: Final = "actions"
 KINDS: Final = "kinds"
-ENTITIES: Final = "entities"
-LABELS: Final = "labels"
 TARGETS: Final = (ENTITIES, AREAS, FLOORS, LABELS)
 """Fields of a rule that name what it applies to."""
 HOURS: Final = "hours"
 PRESENCE: Final = "presence"
 WHOM: Final = "whom"
 
-DECISIONS: Final = {"never": Verdict.BLOCK, "ask": Verdict.CONFIRM, "always": Verdict.ALLOW}
+ALWAYS: Final = "always"
+ASK: Final = "ask"
+PIN: Final = "pin"
+ONLY: Final = "only"
+NEVER: Final = "never"
+DECISIONS: Final = {
+    NEVER: Verdict.BLOCK,
+    ONLY: Verdict.BLOCK,  # everything that the rule is not about
+    PIN: Verdict.PIN,
+    ASK: Verdict.CONFIRM,
+    ALWAYS: Verdict.ALLOW,
+}
+"""What rules decide, the strictest first. Of several rules the strictest counts."""
 
 EVERYDAY_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "turn_on": ("*.turn_on", "*.toggle"),
@@ -441,57 +409,55 @@ PICKED_ACTIONS: Final[Mapping[str, PickedAction]] = {
 """The actions to pick from: what needs a confirmation by default, by domain, and everyday ones."""
 
 
+UNKNOWN_ACTION: Final = PickedAction(RuleSet(()), RuleSet(()))
+"""An action that this release does not know."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PickedRule:
-    """One rule; an empty field means everything, everybody and always."""
+class Rule:
+    """One rule of the household; an empty field means everything, everybody and always."""
 
     hass: HomeAssistant
-    decision: Verdict
-    actions: tuple[PickedAction, ...]
-    kinds: RuleSet
-    entities: frozenset[str]
-    areas: frozenset[str]
-    floors: frozenset[str]
-    labels: frozenset[str]
-    hours: RuleHours | None
-    presence: str
-    whom: tuple[str, ...]
+    decision: str
+    actions: tuple[PickedAction, ...] = ()
+    kinds: RuleSet | None = None
+    targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By field, the entities, areas, floors and labels that the rule names."""
+    hours: RuleHours | None = None
+    presence: str = ""
+    whom: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, hass: HomeAssistant, item: Mapping[str, Any], decision: Verdict) -> Self | None:
-        """Read a rule; None if it says nothing, or would allow more than it says.
-
-        It would if this release does not know one of its actions, or if it has no limit at all.
-        """
-        named = as_texts(item.get(ACTIONS))
-        if decision is Verdict.ALLOW and not PICKED_ACTIONS.keys() >= set(named):
+    def of(cls, hass: HomeAssistant, item: object) -> Self | None:
+        """Read a stored rule; None if it is none, or says nothing that would limit what it allows."""
+        if not isinstance(item, Mapping) or str(item.get(DECISION)) not in DECISIONS:
             return None
+        decision, named, kinds = str(item[DECISION]), as_texts(item.get(ACTIONS)), as_texts(item.get(KINDS))
+        allows = decision in (ALWAYS, ONLY)
+        # Of an action of a later release a rule that limits says nothing, one that allows nothing more.
+        actions = (PICKED_ACTIONS.get(name, UNKNOWN_ACTION) for name in named)
         rule = cls(
             hass=hass,
             decision=decision,
-            actions=tuple(PICKED_ACTIONS[name] for name in named if name in PICKED_ACTIONS),
-            kinds=RuleSet(as_texts(item.get(KINDS))),
-            entities=frozenset(as_texts(item.get(ENTITIES))),
-            areas=frozenset(as_texts(item.get(AREAS))),
-            floors=frozenset(as_texts(item.get(FLOORS))),
-            labels=frozenset(as_texts(item.get(LABELS))),
+            actions=tuple(action for action in actions if allows or action is not UNKNOWN_ACTION),
+            kinds=RuleSet(kinds) if kinds else None,
+            targets={key: frozenset(names) for key in TARGETS if (names := as_texts(item.get(key)))},
             hours=RuleHours.of(as_texts(item.get(HOURS))),
             presence=str(item.get(PRESENCE) or ""),
             whom=tuple(as_texts(item.get(WHOM))),
         )
-        says_something = not rule.is_about_everything or (
-            decision is not Verdict.ALLOW and not named and (rule.hours or rule.presence or rule.whom)
-        )
-        return rule if says_something else None
+        is_for_some = not allows and not named and rule.has_conditions
+        return rule if is_for_some or not rule.is_about_everything else None
+
+    @property
+    def has_conditions(self) -> bool:
+        """Return whether the rule applies to some people or at some times only."""
+        return bool(self.hours or self.presence or self.whom)
 
     @property
     def is_about_everything(self) -> bool:
         """Return whether the rule is about every change of everything."""
-        return not (self.actions or self.kinds or self._has_targets)
-
-    @property
-    def _has_targets(self) -> bool:
-        return bool(self.entities or self.areas or self.floors or self.labels)
+        return not (self.actions or self.kinds is not None or self.targets)
 
     @callback
     def applies(self, occasion: Occasion) -> bool:
@@ -504,7 +470,21 @@ class PickedRule:
             presence_holds(self.presence, occasion) if self.presence else True,
             whom_holds(self.whom, occasion) if self.whom else True,
         ]
-        return all(held) if self.decision is Verdict.ALLOW else False not in held
+        return all(held) if self.decision == ALWAYS else False not in held
+
+    @callback
+    def verdict(self, about: Effect | str, *, read_only: bool = False) -> Verdict | None:
+        """Return what the rule says of an effect, or of a tool by its name; None if it says nothing.
+
+        Of a tool that only reads it speaks only where it names it.
+        """
+        if isinstance(about, Effect):
+            fits = self.fits(about)
+        else:
+            fits = self.is_about_everything if self.kinds is None else self.kinds.fits(about)
+            if read_only and (self.decision == ONLY or self.kinds is None):
+                return None
+        return None if fits is (self.decision == ONLY) else DECISIONS[self.decision]
 
     @callback
     def fits(self, effect: Effect) -> bool:
@@ -514,47 +494,66 @@ class PickedRule:
         """
         if self.actions and not any(action.fits(effect) for action in self.actions):
             return False
-        if self.kinds and not self.kinds.fits(effect):
+        if self.kinds is not None and not self.kinds.fits(effect):
             return False
-        if effect.service in DOMAINS[effect.domain].reads and not self.kinds:
-            return effect.entity_id in self.entities
-        if not self._has_targets:
+        if effect.service in DOMAINS[effect.domain].reads and self.kinds is None:
+            return effect.entity_id in self.targets.get(ENTITIES, ())
+        if not self.targets:
             return True
         return effect.entity_id is not None and self.place_of(effect.entity_id) is not None
 
     @callback
     def trusts(self, effect: Effect) -> bool:
-        """Return whether the rule names this very script, scene or automation, and so trusts its content.
+        """Return whether the rule allows this very script, scene or automation, and so trusts its content.
 
         A rule for a kind, an area or a label does not: nobody looked at what each of them does.
         """
-        return effect.entity_id in self.entities and self.fits(effect)
+        is_named = effect.entity_id in self.targets.get(ENTITIES, ()) or (
+            self.kinds is not None and self.kinds.names(effect)
+        )
+        return self.decision == ALWAYS and is_named and self.fits(effect)
 
     @callback
     def place_of(self, entity_id: str) -> tuple[str, str] | None:
         """Return how the rule names an entity: the field, and the entity, area, floor or label in it."""
-        if entity_id in self.entities:
-            return ENTITIES, entity_id
+        places = {ENTITIES: {entity_id}}
         entry = er.async_get(self.hass).async_get(entity_id)
-        if entry is None or not (self.areas or self.floors or self.labels):
-            return None
-        area_id = er.async_get_effective_area_id(self.hass, entry)
-        if area_id in self.areas:
-            return AREAS, str(area_id)
-        area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
-        if area is not None and area.floor_id in self.floors:
-            return FLOORS, str(area.floor_id)
-        device = dr.async_get(self.hass).async_get(entry.device_id) if entry.device_id else None
-        labels = entry.labels | (device.labels if device else set()) | (area.labels if area else set())
-        return next(((LABELS, label) for label in sorted(labels & self.labels)), None)
+        if entry is not None and self.targets.keys() - places:
+            area_id = er.async_get_effective_area_id(self.hass, entry)
+            area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
+            device = dr.async_get(self.hass).async_get(entry.device_id) if entry.device_id else None
+            labels = (each.labels for each in (entry, device, area) if each is not None)
+            places |= {
+                AREAS: {area_id or ""},
+                FLOORS: {(area and area.floor_id) or ""},
+                LABELS: set().union(*labels),
+            }
+        named = {key: sorted(places.get(key, set()) & names) for key, names in self.targets.items()}
+        return next(((key, names[0]) for key, names in named.items() if names), None)
 
 
-def read_choices(hass: HomeAssistant, value: object) -> list[PickedRule]:
-    """Return the rules; anything that is not a rule is left out."""
-    found: list[PickedRule] = []
-    for item in value if isinstance(value, list) else ():
-        if not isinstance(item, Mapping) or (decision := DECISIONS.get(str(item.get(DECISION)))) is None:
-            continue
-        if rule := PickedRule.of(hass, item, decision):
-            found.append(rule)
-    return found
+WRITTEN: Final = {CONF_POLICY_BLOCKED: NEVER, CONF_POLICY_RESTRICTED: ASK, CONF_POLICY_ALLOWED: ALWAYS}
+"""The lists of rules in text: what each decides."""
+
+
+def read_rules(hass: HomeAssistant, settings: Mapping[str, Any]) -> list[Rule]:
+    """Return all rules of the household; anything that is not a rule is left out."""
+    written = (
+        Rule(hass=hass, decision=decision, kinds=kinds)
+        for option, decision in WRITTEN.items()
+        if (kinds := RuleSet(map(trusting, as_texts(settings[option]))))
+    )
+    picked = settings[CONF_POLICY_CHOICES]
+    read = (Rule.of(hass, item) for item in (picked if isinstance(picked, list) else ()))
+    return [*written, *filter(None, read)]
+
+
+def trusting(text: str) -> str:
+    """Return a rule for a domain in text so that, where it allows, it trusts the content of scripts."""
+    return text if "." in text or text.startswith(TOOL) else f"{text.strip()}.*"
+
+
+def strictest(rules: Iterable[Rule], about: Effect | str, *, read_only: bool = False) -> Verdict | None:
+    """Return what rules say of an effect or a tool; None if none of them is about it."""
+    verdicts = (rule.verdict(about, read_only=read_only) for rule in rules)
+    return max((verdict for verdict in verdicts if verdict is not None), default=None)

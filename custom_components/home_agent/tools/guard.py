@@ -30,9 +30,11 @@ from ..safety.frozen import (
     CallDraft,
     CallOrigin,
     Frozen,
+    FrozenAutomation,
     FrozenCall,
     FrozenIntent,
     FrozenLook,
+    FrozenPlan,
     FrozenTool,
     ServiceCall,
     WaitingCalls,
@@ -160,7 +162,7 @@ class Guard:
         confirmation, and ToolExecutionError for a failed one.
         """
         user = await self.async_user(speaker)
-        if self.check(call, user, speaker) is Verdict.CONFIRM:
+        if self.check(call, user, speaker).asks:
             frozen = self.frozen(call, speaker, user)
             if not is_confirmed(frozen, approved or ()):
                 if draft is not None and is_confirmed(frozen, draft.draft.confirmed):
@@ -189,7 +191,7 @@ class Guard:
         confirmation, and ToolExecutionError for a failed one.
         """
         user = await self.async_user(speaker)
-        if self.judge_look(look, user, speaker) is Verdict.CONFIRM:
+        if self.judge_look(look, user, speaker).asks:
             calm = _calm(speaker)
             free = calm is not None and self.judge_look(look, user, calm) is Verdict.ALLOW
             raise ConfirmationNeeded(freeze(self._hass, draft, replace(look, after_outside=free)))
@@ -200,7 +202,7 @@ class Guard:
     ) -> tuple[FrozenCall, ...] | None:
         """Return calls to be made later if they need a confirmation, None if not. Raises PermissionDenied."""
         user = await self.async_user(speaker)
-        if self._check_all(calls, user, speaker) is not Verdict.CONFIRM:
+        if not self._check_all(calls, user, speaker).asks:
             return None
         return tuple(self.frozen(call, speaker, user) for call in calls)
 
@@ -347,6 +349,30 @@ class Guard:
         except PermissionDenied:
             return False
 
+    async def async_wants_pin(self, frozen: Iterable[Frozen], speaker: Speaker) -> bool:
+        """Return whether a rule asks for the PIN before any of these calls."""
+        user = await self.async_user(speaker)
+        return any(self._wants_pin(item, user, speaker) for item in frozen)
+
+    def _wants_pin(self, item: Frozen, user: User | None, speaker: Speaker) -> bool:
+        try:
+            match item:
+                case FrozenAutomation():
+                    return item.pin
+                case FrozenTool():
+                    return self._judge_tool(item, user, speaker)[0] is Verdict.PIN
+                case FrozenLook():
+                    return self.judge_look(item, user, speaker) is Verdict.PIN
+                case FrozenPlan(calls=calls, due=due):
+                    speaker = replace(speaker, due=due)
+                case FrozenIntent(calls=calls):
+                    pass
+                case FrozenCall():
+                    calls = (item,)
+            return any(self._judge(call, user, speaker) is Verdict.PIN for call in calls)
+        except PermissionDenied:
+            return False  # it will not be made
+
     async def async_verdict(self, calls: Sequence[ServiceCall], speaker: Speaker) -> Verdict:
         """Return whether somebody may have these calls made, and whether they are restricted."""
         try:
@@ -387,10 +413,10 @@ class Guard:
 
         Raises PermissionDenied for a refused call and ConfirmationNeeded for one that waits in `draft`.
         """
-        waiting = self._judge_tool(item, await self.async_user(speaker), speaker)
-        if not confirmed and waiting is not None:
+        verdict, waiting = self._judge_tool(item, await self.async_user(speaker), speaker)
+        if not confirmed and verdict.asks:
             raise ConfirmationNeeded(freeze(self._hass, draft, waiting))
-        if isinstance(waiting, FrozenTool):
+        if verdict.asks and isinstance(waiting, FrozenTool):
             check_contents(item, waiting.contents)
 
     @callback
@@ -408,8 +434,10 @@ class Guard:
         data = {"variables": values} if (values := values_of(tool, args)) else {}
         return ServiceCall(domain="script", service="turn_on", entity_ids=(script,), data=data)
 
-    def _judge_tool(self, item: FrozenTool, user: User | None, speaker: Speaker) -> Frozen | None:
-        """Return the call that waits for a confirmation, None if the tool may run at once.
+    def _judge_tool(
+        self, item: FrozenTool, user: User | None, speaker: Speaker
+    ) -> tuple[Verdict, FrozenTool | FrozenIntent]:
+        """Return whether the tool may run at once, and the call that waits if it may not.
 
         A tool of core's that is an intent or a script is judged by what it calls; any other that may change
         something is restricted. Raises PermissionDenied if it may not run at all.
@@ -425,7 +453,7 @@ class Guard:
         if intent_type := intent_of(tool):
             judged = self.check_intent(intent_type, item.args, user, speaker)
             if judged is not None:
-                return judged[1] if judged[0] is Verdict.CONFIRM else None
+                return judged
             if is_scripted(self._hass, intent_type):
                 written = self.policy.judge("intent_script", intent_type, (), speaker, user=user)
                 verdict, frozen = max(verdict, written.verdict), replace(item, contents=written.contents)
@@ -434,10 +462,9 @@ class Guard:
             frozen = replace(item, contents=self.contents(call, speaker, user))
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow what {name} does")
-        if verdict is not Verdict.CONFIRM:
-            return None
-        calm = _calm(speaker)
-        return replace(frozen, after_outside=calm is not None and self._judge_tool(item, user, calm) is None)
+        if verdict.asks and (calm := _calm(speaker)) is not None:
+            frozen = replace(frozen, after_outside=not self._judge_tool(item, user, calm)[0].asks)
+        return verdict, frozen
 
     async def async_run_intent(self, item: FrozenIntent, user: User | None, speaker: Speaker) -> None:
         """Run a confirmed intent.

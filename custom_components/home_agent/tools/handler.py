@@ -50,7 +50,6 @@ from ..safety.frozen import (
 )
 from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, redacted, without_secrets
-from ..safety.rules import Verdict
 from ..safety.sanitizer.origins import Origins
 from .automating.kept import AutomationRefusedError, check_administrator, unattended
 from .base import HomeAgentTool, Leaving, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
@@ -437,7 +436,7 @@ class ToolHandler:
         Raises HomeAgentError for calls that are not allowed any more and for failed ones.
         """
         user = await self.guard.async_user(action.speaker)
-        asked_as_free = action.own is not None and not action.own.restricted
+        asked_as_free = action.own is not None and not action.own.verdict.asks
         try:
             async with asyncio.timeout(self.timeout):
                 for item in action.frozen:
@@ -445,7 +444,7 @@ class ToolHandler:
                     # A free call is asked about without a PIN.
                     if asked_as_free and isinstance(item, FrozenCall):
                         verdict = self.guard.check(item, user, action.speaker)
-                        if verdict is Verdict.CONFIRM:
+                        if verdict.asks:
                             raise ChangedSinceAsked
                 spoken = [
                     item

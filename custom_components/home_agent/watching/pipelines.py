@@ -13,7 +13,6 @@ from ..const import (
     CONF_LOCAL_FIRST,
     CONF_POLICY_BLOCKED,
     CONF_POLICY_CHOICES,
-    CONF_POLICY_PROFILES,
     CONF_POLICY_RESTRICTED,
 )
 from ..domains import DOMAINS
@@ -116,7 +115,7 @@ def _bypassing(hass: HomeAssistant, entry: Agent) -> list[Pipeline]:
     return [pipeline for pipeline in own if pipeline.prefer_local_intents]
 
 
-LIMITING: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES)
+LIMITING: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_CHOICES)
 """Options with rules of the household that can limit something."""
 
 

@@ -37,15 +37,14 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.translation import async_get_translations
 
 from ..agents import stored_options
-from ..config.choices import has_people
-from ..config.rule_names import RuleNames, async_applies, async_rule_names
+from ..config.rule_names import RuleNames, async_has_people, async_rule_names, has_place
 from ..config.schemas import label_path, page_of
 from ..const import (
     CONF_CONTROLLABLE,
     CONF_DEVICE_PERSONS,
     CONF_NOTIFY_TARGETS,
     CONF_POLICY_CHOICES,
-    CONF_POLICY_PROFILES,
+    CONF_POLICY_PINS,
     CONF_PROACTIVE,
     CONF_PROACTIVE_RULES,
     CONF_TELEGRAM,
@@ -55,24 +54,20 @@ from ..const import (
     DOMAIN,
 )
 from ..issues import report, withdraw
-from ..knowledge.house import EXCLUDED, FLOORS, LISTED
+from ..knowledge.house import AREAS, DEVICES, EXCLUDED, FLOORS, LABELS, LISTED
 from ..knowledge.speaker import DEVICE, PERSON
 from ..proactive.rules import ENTITIES, PERSONS as TOLD
 from ..runtime import Agent
 from ..safety.rules import (
     ADMINISTRATORS,
-    AREAS,
     AT_HOME,
     AWAY,
-    DEVICES,
     EXCEPT,
+    GUEST_MODE,
     GUESTS,
     KINDS,
-    LABELS,
     NOBODY,
-    PERSONS,
     PRESENCE,
-    RULE_FIELDS,
     SOMEBODY,
     TARGETS as PICKED,
     WHOM,
@@ -87,17 +82,17 @@ CALM_SECONDS: Final = 30
 PLACES: Final = (DEVICES, AREAS, LABELS, FLOORS, DEVICE)
 """Fields whose names are ids of devices, areas, labels and floors."""
 PEOPLE: Final = (PRESENCE, WHOM)
-"""Fields with persons and profiles, some of them after a prefix."""
+"""Fields with persons, devices and rooms, some of them after a prefix."""
 PREFIXES: Final = (AT_HOME, AWAY, EXCEPT)
-NO_NAMES: Final = frozenset((SOMEBODY, NOBODY, GUESTS, ADMINISTRATORS))
+NO_NAMES: Final = frozenset((SOMEBODY, NOBODY, GUESTS, GUEST_MODE, ADMINISTRATORS))
 """Values of these fields that cannot stop matching."""
 MAX_LISTED: Final = 20
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    CONF_POLICY_PROFILES: (PERSONS, DEVICES, AREAS, *RULE_FIELDS),
     CONF_POLICY_CHOICES: (KINDS, *PICKED, *PEOPLE),
     CONF_VISIBLE: LISTED,
     CONF_CONTROLLABLE: LISTED,
+    CONF_POLICY_PINS: (PERSON,),
     CONF_DEVICE_PERSONS: (DEVICE, PERSON),
     CONF_NOTIFY_TARGETS: (PERSON, TARGETS),
     CONF_TELEGRAM_CHATS: (PERSON,),
@@ -182,7 +177,8 @@ class _NameWatch:
         self._hass = hass
         self._entry = entry
         self._named = {key: list(named_in(stored_options(entry), keys)) for key, keys in NAMING.items()}
-        self._exact = {one.name for named in self._named.values() for one in named}
+        names = {one.name for named in self._named.values() for one in named}
+        self._exact = names | {name.partition(":")[2] for name in names}
         issues = (ir.async_get(hass).async_get_issue(DOMAIN, issue_id(key, entry)) for key in NAMING)
         self._renamed = {old: new for issue in issues if issue for old, new in renamed_of(issue.data).items()}
         self._left: set[str] = set()
@@ -280,7 +276,7 @@ class _NameWatch:
                 if not gone:
                     withdraw(self._hass, issue_id(key, self._entry))
                 elif names.loading:
-                    sure = (PERSONS, *PLACES, *PEOPLE)  # of these nothing may still come
+                    sure = (*PLACES, *PEOPLE)  # of these nothing may still come
                     gone = [
                         one
                         for one in gone
@@ -291,12 +287,9 @@ class _NameWatch:
 
     async def _async_matches(self, names: RuleNames, one: NamedThing) -> bool:
         if one.field in PEOPLE:
-            return has_people(self._hass, one.name, stored_options(self._entry))
-        is_policy = one.option in NAMING["rules_unmatched"]
-        if is_policy and one.field in (PERSONS, DEVICES, AREAS, LABELS, FLOORS):
-            return await async_applies(self._hass, one.field, one.name)
-        if one.field == DEVICE:
-            return await async_applies(self._hass, DEVICES, one.name)
+            return await async_has_people(self._hass, one.name)
+        if one.field in PLACES:
+            return has_place(self._hass, DEVICES if one.field == DEVICE else one.field, one.name)
         return names.has(one.name)
 
     async def _async_report(self, key: str, gone: list[NamedThing], names: RuleNames) -> None:

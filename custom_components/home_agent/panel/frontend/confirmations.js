@@ -16,16 +16,16 @@ export async function waitingList(context) {
   const list = h("ul", { class: "list" });
   const empty = nothing(t("nothing_waits"));
   const refresh = async () => {
-    const { actions: all, wants_pin: wantsPin } = await call("confirmations");
+    const { actions: all } = await call("confirmations");
     const actions = all.filter((action) => action.may_approve || !own);
-    sync(list, actions, (action) => action.id, (action) => h("li", {}, waiting(action, wantsPin, context, refresh)));
+    sync(list, actions, (action) => action.id, (action) => h("li", {}, waiting(action, context, refresh)));
     empty.hidden = actions.length > 0;
   };
   await refresh();
   return { element: h("div", {}, empty, list), refresh };
 }
 
-function waiting(action, wantsPin, { t, call, guarded, say }, refresh) {
+function waiting(action, { t, call, guarded, say }, refresh) {
   const pin = h("input", { type: "password", inputmode: "numeric", autocomplete: "one-time-code", maxlength: 12 });
   const answer = (type, done, data = {}) =>
     guarded(async () => {
@@ -48,7 +48,7 @@ function waiting(action, wantsPin, { t, call, guarded, say }, refresh) {
     h(
       "div",
       { class: "row end" },
-      action.may_approve && wantsPin && h("label", { class: "field" }, h("span", {}, t("pin")), pin),
+      action.may_approve && action.wants_pin && h("label", { class: "field" }, h("span", {}, t("pin")), pin),
       button(t("reject"), () => answer("reject", "rejected"), { kind: "danger" }),
       action.may_approve && button(t("approve"), approve, { kind: "first" }),
     ),

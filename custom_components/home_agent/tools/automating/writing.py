@@ -978,9 +978,10 @@ class AutomationTool(HomeAgentTool):
                     self.own.note(AutomationEdit.by(run.speaker, kept, kept, on))
                     note_in_journal(run, action, known.entity_id, kept.sentence)
 
-            if judge_switch(run, known.entity_id, user, on=on) is Verdict.CONFIRM or run.tainted:
-                change = AutomationChange.ON if on else AutomationChange.OFF
-                self._ask(run, FrozenAutomation(change=change, name=known.name, begin=switch))
+            verdict = judge_switch(run, known.entity_id, user, on=on)
+            if verdict.asks or run.tainted:
+                change, pin = AutomationChange.ON if on else AutomationChange.OFF, verdict is Verdict.PIN
+                self._ask(run, FrozenAutomation(change=change, name=known.name, pin=pin, begin=switch))
             await switch()
             return result
         check_administrator(user)
