@@ -30,6 +30,7 @@ from ..const import DOMAIN
 from ..domains import DOMAINS
 from ..errors import HomeAgentError
 from ..languages import DEFAULT, find, nearest, table, words
+from ..planned.records import Schedule
 from ..regex import lazy_regex
 from ..safety.answers import Ordered
 from ..safety.confirmation import PendingAction, Question
@@ -55,7 +56,7 @@ from ..tools.intents import inner_name
 from ..tools.messages import heard_on
 from ..tools.people import TELEGRAM, is_message, is_spoken
 from ..tools.resolving.resolver import plain
-from ..tools.results import ToldAct, ToldValue, ValueKind
+from ..tools.results import ToldAct, ToldTime, ToldValue, ValueKind
 from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
 
 _ENGLISH: Final = "en"
@@ -181,7 +182,8 @@ async def async_question(
     rules = [item for item in frozen if isinstance(item, FrozenAutomation)]
     if domains := {call.domain for rule in rules for call in rule.calls}:
         await async_get_translations(hass, language, "services", domains)
-    states = await StateWords.async_load(hass, language) if rules else None
+    waits = any(isinstance(item, FrozenPlan | FrozenTool) and has_clauses(item) for item in frozen)
+    states = await StateWords.async_load(hass, language) if rules or waits else None
     spoken = _Describer(hass, language, states)
     rest = [spoken.phrase("ask_left_out")] if left_out else []
     return Question(
@@ -197,11 +199,26 @@ async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]
     if any(value.kind is ValueKind.MODE for act in acts for value in act.values):
         for each in (language, DEFAULT):
             await async_get_translations(hass, each, "entity_component", {CLIMATE})
-    describer = _Describer(hass, language)
+    waits = any(act.when is not None and has_clauses(act.when) for act in acts)
+    states = await StateWords.async_load(hass, language) if waits else None
+    describer = _Describer(hass, language, states)
     sentences = [describer.told(act) for act in acts]
     if not sentences or None in sentences:
         return None
     return " ".join(dict.fromkeys(filter(None, sentences)))
+
+
+async def async_when(hass: HomeAssistant, language: str, schedule: Schedule) -> str:
+    """Return what something waits for that was planned, in words."""
+    await async_load_phrases(hass, language)
+    describer = _Describer(hass, language, await StateWords.async_load(hass, language))
+    event = schedule.event.clause if schedule.event else None
+    return describer.moment(ToldTime(schedule.due, schedule.days, event, schedule.conditions)) or ""
+
+
+def has_clauses(item: FrozenPlan | FrozenTool | ToldTime) -> bool:
+    """Return whether something waits for more than a time."""
+    return item.event is not None or bool(getattr(item, "conditions", ()))
 
 
 def parts(frozen: Iterable[Frozen]) -> list[Frozen]:
@@ -324,6 +341,9 @@ class _Describer:
                 receivers = ", ".join(self._receiver(message) for message in item.sends)
                 key = "ask_look_send" if item.sends else "ask_look"
                 return self._framed(key, targets=names(self.hass, (item.entity_id,)), receivers=receivers)
+            case FrozenTool(event=Mapping() as event):
+                message = visible(item.args["name"])
+                return self._framed("ask_reminder_once", message=message, when=self._trigger(event))
             case FrozenTool(due=datetime() as due):
                 time = told_time(due)
                 time = f"{time} ({self._days(item.days)})" if item.days else time
@@ -350,8 +370,30 @@ class _Describer:
             clause = self.phrase("ask_held", time=format_span(plan.hold), question=clause)
         if plan.due is None:
             return clause
-        key = "ask_planned_again" if plan.repeats else "ask_planned"
-        return self.phrase(key, time=told_time(plan.due), question=clause)
+        if plan.event is not None:
+            clause = self.phrase("ask_once", when=self._trigger(plan.event), question=clause)
+        else:
+            key = "ask_planned_again" if plan.repeats else "ask_planned"
+            clause = self.phrase(key, time=told_time(plan.due), question=clause)
+        return self._only(clause, plan.conditions)
+
+    def _only(self, when: str, conditions: Sequence[Mapping[str, Any]]) -> str:
+        """Return a clause with what must hold then."""
+        only = self.joined([self._trigger(config) for config in conditions])
+        return self.phrase("auto_only", when=when, only=only) if only else when
+
+    def moment(self, when: ToldTime) -> str | None:
+        """Return when something happens; None for a day for which only the model has words."""
+        if when.event is not None:
+            return self._only(self._trigger(when.event), when.conditions)
+        local = dt_util.as_local(when.due)
+        ahead, clock = (local.date() - dt_util.now().date()).days, f"{local:%H:%M}"
+        at = self.phrase("auto_at", time=clock)
+        if when.days:
+            return self.phrase("auto_on_days", when=at, days=self._days(when.days))
+        if ahead > 1:
+            return None
+        return self._only(self.phrase("at_tomorrow", time=clock) if ahead == 1 else at, when.conditions)
 
     def _messages(self, items: Iterable[Frozen]) -> Iterable[tuple[str, str, str]]:
         """Yield the kind of each message, all of its receivers, and its text."""
@@ -564,6 +606,9 @@ class _Describer:
                 act = replace(act, key="open") if act.key == "unlatched" else act
                 text = self.told(act) if act.names and act.key not in UNTOLD else None
                 return [text or self.phrase("done")]
+            case FrozenPlan(due=datetime() as due, event=Mapping() as event):
+                when = self._only(self._trigger(event), item.conditions)
+                return [self.phrase("done_once", when=when, time=told_time(due))]
             case FrozenPlan(due=datetime() as due):
                 return [self.phrase("done_planned", time=told_time(due))]
             case FrozenAutomation(change=AutomationChange.CREATE, name=name) if len(name) <= MAX_NAME:
@@ -582,14 +627,11 @@ class _Describer:
         timing: dict[str, str] = {}
         if (moment := act.when) is not None:
             local = dt_util.as_local(moment.due)
-            ahead, clock = (local.date() - dt_util.now().date()).days, f"{local:%H:%M}"
-            at = self.phrase("auto_at", time=clock)
-            if act.key == UNTIL and not ahead:
-                timing = {"time": clock}
-            elif act.key != UNTIL and moment.days:
-                timing = {"when": self.phrase("auto_on_days", when=at, days=self._days(moment.days))}
-            elif act.key != UNTIL and ahead in (0, 1):
-                timing = {"when": self.phrase("at_tomorrow", time=clock) if ahead else at}
+            when = self.moment(moment)
+            if act.key == UNTIL and local.date() == dt_util.now().date():
+                timing = {"time": f"{local:%H:%M}"}
+            elif act.key != UNTIL and when is not None:
+                timing = {"when": when}
             else:  # only the model has words for other days
                 return None
         is_already = act.key.startswith(ALREADY)
@@ -742,7 +784,8 @@ async def async_carry_out(
     waiting = [entity_id for entity_id, state in seen.items() if not expected[entity_id].is_told(state)]
     unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_reached(seen[entity_id])]
     await async_load_phrases(hass, language)
-    describer = _Describer(hass, language)
+    states = await StateWords.async_load(hass, language)
+    describer = _Describer(hass, language, states)
     if waiting:
         targets = describer.targets(unseen or waiting, NameCase.PREPOSITION)
         return describer.phrase("done_unseen" if unseen else "done_begun", targets=targets), None

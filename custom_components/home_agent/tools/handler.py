@@ -479,7 +479,7 @@ class ToolHandler:
                 await async_make(self.hass, guard.journal, item, speaker)
             case FrozenPlan():
                 for call in item.calls:
-                    guard.check_again(call, user, replace(speaker, due=item.due))
+                    guard.check_again(call, user, replace(speaker, due=None if item.event else item.due))
                 await item.begin()
             case FrozenAutomation():
                 check_administrator(user)

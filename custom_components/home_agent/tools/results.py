@@ -179,6 +179,10 @@ class ToldTime:
     """In UTC."""
     days: Sequence[int] = ()
     """The days of the week on which it is repeated, from 0 for Monday."""
+    event: Mapping[str, Any] | None = None
+    """What it waits for, as Home Assistant writes a trigger."""
+    conditions: Sequence[Mapping[str, Any]] = ()
+    """What must hold then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

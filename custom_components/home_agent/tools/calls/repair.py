@@ -147,7 +147,7 @@ TEXTS: Final = ("message", "text", "content", "announcement", "body")
 TIMES: Final = ("when", "time", "at", "delay", "scheduled_time", "datetime")
 """Fields that say when it is told."""
 TIMER: Final = "timer"
-REPEAT: Final = "repeat"
+REPEAT, IF = "repeat", "if"
 MESSAGE_BESIDE: Final = frozenset({"to_phone", "title", "data", "cache", "language", "preannounce"})
 """Fields that may be left out without another meaning; a time or a condition may not."""
 ALL: Final = "everybody"
@@ -366,7 +366,7 @@ def _as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
     said = next((value for key in TEXTS if isinstance(value := fields.get(key), str)), None)
     named = next((names for key in RECEIVERS if (names := texts(fields.get(key)))), ())
     receiver = ", ".join(named) or ("" if call.tool_name == NOTIFY else ALL)
-    known = {*RECEIVERS, *TEXTS, *MESSAGE_BESIDE, *TIMES, REPEAT}
+    known = {*RECEIVERS, *TEXTS, *MESSAGE_BESIDE, *TIMES, REPEAT, IF}
     if said is None or not receiver or not fields.keys() <= known:
         return None
     args: dict[str, Any] = {"person": receiver, "message": said}
@@ -374,8 +374,7 @@ def _as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
         args["to_phone"] = given["to_phone"]
     if when := next((str(value) for key in TIMES if (value := fields.get(key))), None):
         args["when"] = when
-    if repeat := fields.get(REPEAT):
-        args[REPEAT] = str(repeat)
+    args |= {key: str(value) for key in (REPEAT, IF) if (value := fields.get(key))}
     if call.tool_name == NOTIFY and args == given:
         return None
     return replace(call, tool_name=NOTIFY, tool_args=args)
@@ -388,7 +387,7 @@ def _as_reminder(call: llm.ToolInput) -> llm.ToolInput | None:
     to_self = squash(receiver) in self_words() and receiver.islower()  # "mia" is Italian for my, Mia a name
     if call.tool_name != NOTIFY or not to_self or not args.get("when") or args.get("to_phone"):
         return None
-    beside = {key: args[key] for key in ("when", REPEAT) if args.get(key)}
+    beside = {key: args[key] for key in ("when", REPEAT, IF) if args.get(key)}
     return replace(
         call, tool_name=TIMER, tool_args={"action": "set", "name": args.get("message", ""), **beside}
     )
