@@ -371,7 +371,7 @@ class _Describer:
         if plan.due is None:
             return clause
         if plan.event is not None:
-            clause = self.phrase("ask_once", when=self._trigger(plan.event), question=clause)
+            clause = self.phrase("once_asked", when=self._trigger(plan.event), question=clause)
         else:
             key = "ask_planned_again" if plan.repeats else "ask_planned"
             clause = self.phrase(key, time=told_time(plan.due), question=clause)

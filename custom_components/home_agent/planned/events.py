@@ -78,7 +78,7 @@ class Event:
 
 @callback
 def is_so(hass: HomeAssistant, clause: Clause, entity_id: str) -> bool | None:
-    """Return whether a clause is so for one of its entities; None if that is not known."""
+    """Return whether one of the entities of a clause is as it says; None if that is not known."""
     if clause.get("condition") == "not":
         inner = is_so(hass, clause["conditions"][0], entity_id)
         return None if inner is None else not inner

@@ -204,6 +204,24 @@ class Held:
     after: EarlierState
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """What a call waits for beside a time."""
+
+    when: str = ""
+    """What is left of `when`: a time, or nothing."""
+    event: Event | None = None
+    until: datetime | None = None
+    """When the event is not waited for any more, in UTC."""
+    conditions: tuple[Mapping[str, Any], ...] = ()
+
+    def schedule(self, timed: Schedule | None) -> Schedule | None:
+        """Return when it is due, from what is due by `when`; None for now."""
+        if self.event is not None and self.until is not None:
+            return Schedule(due=self.until, event=self.event, conditions=self.conditions)
+        return timed and replace(timed, conditions=self.conditions)
+
+
 _SHARED: Final = (
     "language",
     "person",

@@ -27,6 +27,7 @@ from .control.restoring import CannotRestoreError, ChangedSinceError, moving, re
 from .everyday.notify_tool import NotifyTool
 from .ha_control import ControlTool, entity_locks
 from .handler import ToolHandler
+from .once import async_unmet
 from .results import failed, succeeded
 from .waiting import registry_ids
 
@@ -132,8 +133,6 @@ class PlannedRuns:
 
         What an event started waits for the next one where a condition does not hold.
         """
-        from .once import async_unmet  # noqa: PLC0415 - loads where it is wanted
-
         ended, why = RunOutcome.REFUSED, list[PermissionDenied]()
         try:
             self._check_same(item)

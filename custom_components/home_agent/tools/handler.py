@@ -60,6 +60,7 @@ from .control.asked import check_calls, named_by_person
 from .guard import Guard
 from .intents import inner_name, intent_of
 from .native import disclosed_by
+from .once import async_read_once
 from .outside.other_apis import source_of
 from .outside.outgoing import Outgoing, declared_by, texts_of
 from .people import is_spoken
@@ -428,6 +429,7 @@ class ToolHandler:
             speaker=turn.speaker,
             reader=await self.guard.async_reader(turn.speaker),
             calls=turn,
+            read_once=async_read_once,
             **more,
         )
 

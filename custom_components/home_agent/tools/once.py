@@ -6,31 +6,22 @@ speaker may not know is not watched.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from homeassistant.const import STATE_HOME
 from homeassistant.util import dt as dt_util
 
+from ..domains.showing import GONE
 from ..errors import NotExposed, ValidationError
 from ..knowledge.names import squash
 from ..knowledge.speaker import async_is_member
-from ..planned.events import HOME, Clause, Event, async_holds, entities_of, is_so
-from ..planned.records import PlannedItem, Schedule, schedule_of, told_clause
+from ..planned.events import HOME, Clause, Event, async_holds, entities_of
+from ..planned.records import Once, PlannedItem, schedule_of
 from ..regex import lazy_regex
 from ..texts import opened
 from ..when import end_of, read
-from .automating.writing import (
-    ALL_PERSONS,
-    CONDITION,
-    GONE,
-    SUNRISE,
-    SUNSET,
-    TRIGGER,
-    ClauseReader,
-    StateWords,
-)
+from .automating.writing import CONDITION, SUNRISE, SUNSET, TRIGGER, ClauseReader, StateWords
 from .base import ToolRun
 from .control.asked import EVENT_FORMS, WHEN_FORMS
 from .everyday.notify_tool import self_words
@@ -44,13 +35,12 @@ LONGEST: Final = timedelta(days=31)
 NOT_YOURS: Final = (
     "this person may not know where others are, so it cannot wait for that. Nothing was planned"
 )
-NEXT_TIME: Final = (
-    "that is so already, so it is waited for the next time: tell the person. If it is meant for now, cancel "
-    "it and call without when"
-)
-
 UNTIL_KEYS: Final = ("until", "within", "expires", "timeout")
 TIME_KEYS: Final = ("time", "at", "delay", "datetime", "in", "when")
+ANYBODY: Final = frozenset(
+    ("nobody", "noone", "somebody", "someone", "anybody", "anyone", "everybody", "everyone")
+)
+"""Words for persons who are not named."""
 CLAUSE_KEYS: Final = frozenset(("entity_id", "entity", "name", "person", "zone"))
 SUN: Final = "sun.sun"
 IF_KEYS: Final = ("if", "condition", "conditions", "only_if")
@@ -74,24 +64,6 @@ _LEAVES: Final = lazy_regex(r"\b(?:leaves?|left|goes out|goes away|departs?)\b")
 _LEAD: Final = lazy_regex(r"^(?:when|once|as soon as|if|after|the moment)\s+(?:the )?|^(?:the )?state of\s+")
 _DONE: Final = frozenset({"done", "finished", "complete", "completed", "ready", "over", "stopped"})
 _QUOTES: Final = "\"'`()[] "
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Once:
-    """What a call waits for beside a time."""
-
-    when: str = ""
-    """What is left of `when`: a time, or nothing."""
-    event: Event | None = None
-    until: datetime | None = None
-    """When the event is not waited for any more, in UTC."""
-    conditions: tuple[Clause, ...] = ()
-
-    def schedule(self, timed: Schedule | None) -> Schedule | None:
-        """Return when it is due, from what is due by `when`; None for now."""
-        if self.event is not None and self.until is not None:
-            return Schedule(due=self.until, event=self.event, conditions=self.conditions)
-        return timed and replace(timed, conditions=self.conditions)
 
 
 async def async_read_once(args: Mapping[str, Any], run: ToolRun) -> Once:
@@ -156,16 +128,6 @@ async def async_check_known(clause: Clause, receiver: str, run: ToolRun) -> None
             raise NotExposed(NOT_YOURS)
 
 
-async def async_check_now(once: Once, run: ToolRun) -> None:
-    """Raise ValidationError if what must hold for something to be done now does not."""
-    for clause in once.conditions:
-        if not await async_holds(run.hass, clause):
-            raise ValidationError(
-                f"if: it is not so that {told_clause(clause)}, so nothing was done. To wait until it is so, "
-                f"give it as when: {EVENT_FORMS}"
-            )
-
-
 async def async_unmet(item: PlannedItem, run: ToolRun) -> tuple[Clause, bool] | None:
     """Return the first condition of an item that does not hold, and whether it is known that it does not.
 
@@ -178,11 +140,6 @@ async def async_unmet(item: PlannedItem, run: ToolRun) -> tuple[Clause, bool] | 
         if not (holds := await async_holds(run.hass, clause)):
             return clause, holds is not None
     return None
-
-
-def is_so_already(event: Event, run: ToolRun) -> bool:
-    """Return whether what is waited for is so now, so that it is waited for the next time."""
-    return any(is_so(run.hass, event.clause, entity_id) for entity_id in event.entity_ids)
 
 
 def _is_time(text: str, run: ToolRun) -> bool:
@@ -248,7 +205,7 @@ class _Reader:
     def _is_person(self, name: Any) -> bool:
         word, persons = squash(str(name or "")), self._run.hass.states.async_all("person")
         is_named = any(is_called(word, state.name, state.entity_id) for state in persons)
-        return bool(word) and (word in ALL_PERSONS or word in self_words() or is_named)
+        return bool(word) and (word in ANYBODY or word in self_words() or is_named)
 
     def _tried(self, text: str) -> Iterator[dict[str, Any]]:
         """Yield what a text may mean, the likeliest first."""

@@ -163,7 +163,7 @@ _BY_HORIZON: Final = {"below_horizon": (SUNSET, SUNRISE), "above_horizon": (SUNR
 """The states of the sun, with the events that they begin and end with."""
 _NOON: Final = time(12)
 _HOME: Final = "zone.home"
-GONE: Final = [STATE_UNKNOWN, STATE_UNAVAILABLE]
+_GONE: Final = [STATE_UNKNOWN, STATE_UNAVAILABLE]
 """States that tell nothing: what comes back from them has not changed."""
 _MEASURED: Final[Mapping[str, str]] = {
     "climate": "current_temperature",
@@ -175,7 +175,7 @@ _MEASURED: Final[Mapping[str, str]] = {
 }
 """The attribute that is compared with a number where the state is none."""
 NOBODY, SOMEBODY, EVERYBODY = "nobody", "somebody", "everybody"
-ALL_PERSONS: Final[Mapping[str, str]] = {
+_ALL: Final[Mapping[str, str]] = {
     **dict.fromkeys((NOBODY, "noone"), NOBODY),
     **dict.fromkeys((SOMEBODY, "someone", "anybody", "anyone"), SOMEBODY),
     **dict.fromkeys((EVERYBODY, "everyone", "all"), EVERYBODY),
@@ -324,7 +324,7 @@ class ClauseReader:
         if role == TRIGGER:
             for key, other in (("from", "not_from"), ("to", "not_to")):
                 wanted = self._named_states(states, fields.get(key))
-                config |= {key: wanted} if wanted else {other: [*GONE]}
+                config |= {key: wanted} if wanted else {other: [*_GONE]}
         elif wanted := self._named_states(states, fields.get("to")):
             config["state"] = wanted
         else:
@@ -406,7 +406,7 @@ class ClauseReader:
                 raise ValidationError(f"{_HOME}: give below: 1 for nobody, or above: 0 for somebody")
             return NOBODY if "below" in limits else SOMEBODY
         are_persons = all(
-            each.startswith("person.") or squash(each) in ALL_PERSONS or squash(each) in self_words()
+            each.startswith("person.") or squash(each) in _ALL or squash(each) in self_words()
             for each in names
         )
         if not names or not (are_persons or kind == "zone" or fields.get("person")):
@@ -416,7 +416,7 @@ class ClauseReader:
         persons = sorted(self._hass.states.async_all("person"), key=lambda state: state.entity_id)
         if not persons:
             raise ValidationError(NO_PERSONS)
-        if len(names) == 1 and (word := ALL_PERSONS.get(squash(names[0]))) is not None:
+        if len(names) == 1 and (word := _ALL.get(squash(names[0]))) is not None:
             return word
         listed, speaker = ", ".join(plain(state.name) for state in persons), self._run.speaker
         ids: list[str] = []
@@ -463,7 +463,9 @@ class ClauseReader:
         if zone != _HOME:
             event = "enter" if comes else "leave"
             return {"trigger": "zone", "entity_id": ids, "zone": zone, "event": event}
-        moves = {"to": STATE_HOME, "not_from": [*GONE]} if comes else {"from": STATE_HOME, "not_to": [*GONE]}
+        moves = (
+            {"to": STATE_HOME, "not_from": [*_GONE]} if comes else {"from": STATE_HOME, "not_to": [*_GONE]}
+        )
         return {"trigger": "state", "entity_id": ids, **moves}
 
     def _place(self, fields: Config) -> tuple[bool, str]:
@@ -852,7 +854,7 @@ class StateWords:
             for key, own in names.items():
                 if each in [fold(name.replace("_", " ")) for name in own]:
                     return key
-        if meant in GONE:
+        if meant in _GONE:
             return meant
         unit = str(attributes.get("unit_of_measurement") or "")
         if names and (state.domain != "sensor" or "options" in attributes):

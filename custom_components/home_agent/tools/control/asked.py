@@ -42,15 +42,14 @@ NEEDS_REPEAT: Final = (
     "daily, weekdays, weekends, weekly or days of the week"
 )
 NEEDS_ONCE: Final = (
-    "This depends on a condition, so nothing was done and nothing is planned. For the next time only call "
-    f"again with when: {EVENT_FORMS}; a condition beside a time is if: cover.garage open. {AGAIN} now. "
+    "This depends on a condition, so nothing was done. Once: call again with when, such as lock.x locked, or "
+    "beside a time with if. Each time: "
 )
-NEEDS_AUTOMATION: Final = (
-    f"{NEEDS_ONCE}For every time it needs an automation in Home Assistant, which an administrator makes"
-)
-CREATE_AUTOMATION: Final = (
-    f"{NEEDS_ONCE}For every time: Call automation with action create, triggers, conditions, actions. The "
-    "person is asked before"
+NEEDS_AUTOMATION: Final = f"{NEEDS_ONCE}it needs an automation, which an administrator makes. {AGAIN} now"
+CREATE_AUTOMATION: Final = f"{NEEDS_ONCE}Call automation with action create"
+NEXT_TIME: Final = (
+    "that is so already, so it is waited for the next time: tell the person. If it is meant for now, cancel "
+    "it and call without when"
 )
 EVERY_TIME: Final = (
     "when, if: an event or a condition counts once, so repeat does not fit and nothing is planned. For every "

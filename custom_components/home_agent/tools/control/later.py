@@ -14,7 +14,17 @@ from ...knowledge.house import EntityRecord
 from ...knowledge.speaker import Speaker
 from ...knowledge.spoken_words import words_of
 from ...languages.sentence import Wait
-from ...planned.records import RESTORE, Giver, Held, PlannedItem, Schedule, read_schedule, schedule_of
+from ...planned.events import async_holds, is_so
+from ...planned.records import (
+    RESTORE,
+    Giver,
+    Held,
+    PlannedItem,
+    Schedule,
+    read_schedule,
+    schedule_of,
+    told_clause,
+)
 from ...planned.scheduler import MAX_COMMANDS, Scheduler
 from ...safety.frozen import FrozenPlan, frozen_call
 from ...safety.journal import EarlierState
@@ -26,7 +36,7 @@ from ..base import ToolRun
 from ..everyday.choosing import user_of
 from ..waiting import freeze, registry_ids
 from .arguments import TIME_SLOTS, is_about_time
-from .asked import EVERY_TIME, FOR_FORMS, WHEN_FORMS, is_planted
+from .asked import EVENT_FORMS, EVERY_TIME, FOR_FORMS, NEXT_TIME, WHEN_FORMS, is_planted
 from .planning import ControlOutcome, Plan, async_carry_out, calls_of
 from .restoring import only_safe
 from .scripts import SCRIPT
@@ -83,11 +93,11 @@ async def async_read_schedule(
     days = read_days(repeat, language) if repeat else None
     once = None
     if only or (when and read(when, language) is None):
-        from ..once import async_check_now, async_read_once  # noqa: PLC0415 - loads where it is wanted
-
         if days is not None:
             raise ValidationError(EVERY_TIME)
-        once = await async_read_once({**args, WHEN: when}, run)
+        if run.read_once is None:
+            raise ValidationError("when, if: only a time is available here")
+        once = await run.read_once({**args, WHEN: when}, run)
         when = once.when
     schedule = None
     if when:
@@ -95,7 +105,12 @@ async def async_read_schedule(
     elif days is not None:
         raise ValidationError(f"when: say at which time it is repeated, such as {WHEN_FORMS}")
     if once is not None and (schedule := once.schedule(schedule)) is None:
-        await async_check_now(once, run)
+        for clause in once.conditions:
+            if not await async_holds(run.hass, clause):
+                raise ValidationError(
+                    f"if: it is not so that {told_clause(clause)}, so nothing was done. To wait until it is "
+                    f"so, give it as when: {EVENT_FORMS}"
+                )
     return schedule
 
 
@@ -345,9 +360,9 @@ def asked_when(schedule: Schedule | None) -> dict[str, Any]:
 
 def waits_again(schedule: Schedule, run: ToolRun) -> list[str]:
     """Return what the model reads about an event that has come about before it is waited for."""
-    from ..once import NEXT_TIME, is_so_already  # noqa: PLC0415 - loads where it is wanted
-
-    return [NEXT_TIME] if schedule.event is not None and is_so_already(schedule.event, run) else []
+    event = schedule.event
+    is_already = event is not None and any(is_so(run.hass, event.clause, one) for one in event.entity_ids)
+    return [NEXT_TIME] if is_already else []
 
 
 async def _async_plan(

@@ -59,7 +59,7 @@ class TimerTool(HomeAgentTool):
     parameters = probatio.Schema(
         {
             probatio.Required("action"): probatio.In(("set", "list", "cancel", "extend")),
-            probatio.Optional("when", description="10 minutes, 18:30, tomorrow 7:00, light.x off"): str,
+            probatio.Optional("when", description="10 minutes, 18:30, tomorrow 7:00"): str,
             probatio.Optional("if"): str,
             probatio.Optional("name"): str,
             probatio.Optional("repeat"): str,
