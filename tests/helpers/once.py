@@ -45,7 +45,8 @@ def waited_for(agent: Agent) -> list[str]:
     return [
         " if ".join(
             [
-                told_clause(item.schedule.event.clause) if item.schedule.event else f"{item.due:%H:%M}",
+                item.schedule.sun
+                or (told_clause(item.schedule.event.clause) if item.schedule.event else f"{item.due:%H:%M}"),
                 *map(told_clause, item.schedule.conditions),
             ]
         )

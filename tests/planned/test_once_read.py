@@ -20,6 +20,7 @@ ON, OFF = {"action": "turn_on", "entity_id": [HALL]}, {"action": "turn_off", "en
 REMIND = {"action": "set", "name": "laundry"}
 DONE = "binary_sensor.washer is off"
 COLD = "sensor.porch below 3"
+SUNSET = "sunset"
 HOME, AWAY = "person.anna is home", "person.anna is no longer home"
 
 type Row = tuple[str, str, dict[str, Any], str]
@@ -73,6 +74,14 @@ SMALL: list[Row] = [
     ("en", "Remind me in an hour if the garage is not closed", {**REMIND, "when": "1 hour", "if": "cover.garage is not closed"}, "11:00 if not cover.garage is closed"),
     ("de", "Wenn die Waschmaschine aus ist, mach das Licht an", {**ON, "when": {"entity_id": WASHER, "state": "aus"}}, DONE),
     ("en", "When the dryer is no longer drying turn on the light", {**ON, "when": "sensor.dryer != drying"}, "sensor.dryer is no longer drying"),
+    ("en", "If the garage is open and the porch is cold, remind me at nine", {**REMIND, "when": "21:00", "if": "cover.garage open and sensor.porch below 3"}, f"21:00 if cover.garage is open if {COLD}"),
+    ("en", "Tonight if Anna is home turn on the light", {**ON, "when": "20:00", "if": [{"entity_id": "person.anna", "state": "home"}]}, f"20:00 if {HOME}"),
+    ("en", "At nine if it's dark turn on the light", {**ON, "when": "21:00", "if": {"condition": "sun", "after": "sunset"}}, "21:00 if after sunset before sunrise"),
+    ("en", "At ten if it is after sunset turn on the light", {**ON, "when": {"at": "22:00", "if": {"entity_id": "cover.garage", "state": "closed"}}}, "22:00 if cover.garage is closed"),
+    ("en", "When someone comes home turn on the light", {**ON, "when": "someone comes home"}, "person.anna, person.ben is home"),
+    ("en", "When I am back turn on the light", {**ON, "when": "I come back"}, HOME),
+    ("en", "When it gets dark turn on the light", {**ON, "when": "sun.sun below_horizon"}, SUNSET),
+    ("en", "When the window was closed for a while turn it off", {**OFF, "when": "Window is not open for 2 minutes"}, "binary_sensor.window is no longer on for 00:02:00"),
 ]  # fmt: skip
 
 

@@ -9,11 +9,14 @@ from pytest_homeassistant_custom_component.common import MockUser
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, call_action, speech
+from tests.helpers.announcing import async_talking_house
 from tests.helpers.injected import Home, home  # noqa: F401 - a fixture
 from tests.helpers.planned import planned
 from tests.helpers.policies import SERVICES
 from tests.helpers.secure_house import ENTITIES, SecureHouse, agent, ask  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
 
 BELL, HIDDEN = "binary_sensor.bell", "binary_sensor.hidden"
 WHO = ("anna", "satellite", "automation", "reader")
@@ -191,3 +194,20 @@ async def test_reminders_from_outside(home: Home, name: str) -> None:
     assert len(planned(home.agent).timers()) == is_own
     if not is_own:
         assert speech(asked).startswith(f"Should I remind you of “{name}” when the Bell is on?")
+
+
+@pytest.mark.parametrize(
+    ("receiver", "known", "kept"),
+    [("Anna", False, True), ("Tom", False, False), ("everybody", False, False), ("Tom", True, True)],
+)
+async def test_who_comes_home(
+    hass: HomeAssistant, model_server: ModelServer, receiver: str, known: bool, kept: bool
+) -> None:
+    """An unknown voice has only Anna herself told something when she comes; the household anybody."""
+    house = await async_talking_house(hass, model_server, ("Kitchen",))
+    hass.states.async_set("person.anna", "not_home", house.hass.states.get("person.anna").attributes)  # type: ignore[union-attr]
+    args = {"person": receiver, "message": "The parcel is here", "when": "person.anna home"}
+    model_server.script([tool_calls([("notify_person", args)]), text("Okay.")])
+    context = Context(user_id=house.anna.user_id) if known else Context()
+    await house.agent.say("When Anna comes home say so", context=context)
+    assert bool(planned(house.agent).all()) is kept

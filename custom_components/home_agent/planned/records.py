@@ -127,7 +127,7 @@ def told_clause(clause: Clause) -> str:
         return f"not {told_clause(clause['conditions'][0])}"
     silent = ("trigger", "condition", "entity_id", "not_to", "not_from")
     told = [", ".join(entities_of(clause))]
-    for key, value in clause.items():
+    for key, value in sorted(clause.items(), key=lambda pair: pair[0] == "for"):
         if key not in silent and value is not None:
             text = " or ".join(value) if isinstance(value, list) else value
             told.append(f"{CLAUSE_WORDS.get(key, key)} {text}")

@@ -44,9 +44,10 @@ ANYBODY: Final = frozenset(
 CLAUSE_KEYS: Final = frozenset(("entity_id", "entity", "name", "person", "zone"))
 SUN: Final = "sun.sun"
 IF_KEYS: Final = ("if", "condition", "conditions", "only_if")
+"""Keys of an object by what models call them: the end of the waiting, a time, and what must hold then."""
 _ENTITY: Final = lazy_regex(r"(?<![\w.])[a-z_]+\.[a-z0-9_]+(?![\w.])")
 _IF: Final = lazy_regex(r"(?:^|\s)(?:(?:but )?only )?(?:if|while)\s+")
-_UNTIL: Final = lazy_regex(r"\s(?:until|within|but not after)\s+(.+)$")
+_UNTIL: Final = lazy_regex(r"\s(?:until|within|before|but not after)\s+(.+)$")
 _FOR: Final = lazy_regex(r"\sfor\s+(?:at least\s+)?(.+)$")
 _COMPARED: Final = lazy_regex(
     r"(?:(>=?|above|over|exceeds|reaches|at least|(?:more|greater|higher) than)"
@@ -102,7 +103,10 @@ async def async_read_once(args: Mapping[str, Any], run: ToolRun) -> Once:
             states = map(run.hass.states.get, entities_of(clause))
             clause = {**clause, "not_to": [*kept, *(state.state for state in states if state)]}
         event = Event(clause=clause)
-    clauses = tuple(each for item in conditions if item for each in reader.read(item, CONDITION))
+    parts = [
+        part for item in conditions for part in (item.split(" and ") if isinstance(item, str) else [item])
+    ]
+    clauses = tuple(each for item in parts if item for each in reader.read(item, CONDITION))
     for clause in (*((event.clause,) if event else ()), *clauses):
         await async_check_known(clause, str(args.get("person") or ""), run)
     return Once(when=when, event=event, until=_until(until, run) if event else None, conditions=clauses)

@@ -20,7 +20,7 @@ from ..guard import target_keys
 from ..resolving.resolver import NO_VALUE, SLOTS, Target, texts, tidy
 from .values import READERS, Units, read_number, read_percent, read_volume
 
-WHEN: Final = "later: 10 minutes, 18:30, sunset - 30 minutes, or once: light.x off for 5 minutes"
+WHEN: Final = "later: 10 minutes, 18:30, sunset - 30 minutes, or once: light.x off for 5 minutes until 22:00"
 STEP = "step"
 VARIABLES: Final = "variables"
 """Where the values for the fields of a script are."""
