@@ -178,13 +178,10 @@ async def async_question(
     hass: HomeAssistant, language: str, frozen: Sequence[Frozen], left_out: bool = False
 ) -> Question:
     """Return the question about all that waits, as one sentence where that is clear."""
-    await async_load_phrases(hass, language)
     rules = [item for item in frozen if isinstance(item, FrozenAutomation)]
     if domains := {call.domain for rule in rules for call in rule.calls}:
         await async_get_translations(hass, language, "services", domains)
-    waits = any(isinstance(item, FrozenPlan | FrozenTool) and has_clauses(item) for item in frozen)
-    states = await StateWords.async_load(hass, language) if rules or waits else None
-    spoken = _Describer(hass, language, states)
+    spoken = await _async_describer(hass, language, frozen)
     rest = [spoken.phrase("ask_left_out")] if left_out else []
     return Question(
         spoken=" ".join([*spoken.questions(frozen), *rest]),
@@ -195,13 +192,10 @@ async def async_question(
 
 async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]) -> str | None:
     """Return a sentence for each action; None if one of them has no words in this language."""
-    await async_load_phrases(hass, language)
     if any(value.kind is ValueKind.MODE for act in acts for value in act.values):
         for each in (language, DEFAULT):
             await async_get_translations(hass, each, "entity_component", {CLIMATE})
-    waits = any(act.when is not None and has_clauses(act.when) for act in acts)
-    states = await StateWords.async_load(hass, language) if waits else None
-    describer = _Describer(hass, language, states)
+    describer = await _async_describer(hass, language, [act.when for act in acts])
     sentences = [describer.told(act) for act in acts]
     if not sentences or None in sentences:
         return None
@@ -210,15 +204,16 @@ async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]
 
 async def async_when(hass: HomeAssistant, language: str, schedule: Schedule) -> str:
     """Return what something waits for that was planned, in words."""
+    when = ToldTime.of(schedule)
+    return (await _async_describer(hass, language, [when])).moment(when) or ""
+
+
+async def _async_describer(hass: HomeAssistant, language: str, items: Iterable[object]) -> _Describer:
+    """Return what puts items into words, with the names of states where one of them has clauses."""
     await async_load_phrases(hass, language)
-    describer = _Describer(hass, language, await StateWords.async_load(hass, language))
-    event = schedule.event.clause if schedule.event else None
-    return describer.moment(ToldTime(schedule.due, schedule.days, event, schedule.conditions)) or ""
-
-
-def has_clauses(item: FrozenPlan | FrozenTool | ToldTime) -> bool:
-    """Return whether something waits for more than a time."""
-    return item.event is not None or bool(getattr(item, "conditions", ()))
+    names = ("event", "conditions", "triggers")
+    has_clauses = any(getattr(item, name, None) for item in items for name in names)
+    return _Describer(hass, language, await StateWords.async_load(hass, language) if has_clauses else None)
 
 
 def parts(frozen: Iterable[Frozen]) -> list[Frozen]:
@@ -783,9 +778,7 @@ async def async_carry_out(
     seen = {entity_id: hass.states.get(entity_id) for entity_id in expected}
     waiting = [entity_id for entity_id, state in seen.items() if not expected[entity_id].is_told(state)]
     unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_reached(seen[entity_id])]
-    await async_load_phrases(hass, language)
-    states = await StateWords.async_load(hass, language)
-    describer = _Describer(hass, language, states)
+    describer = await _async_describer(hass, language, items)
     if waiting:
         targets = describer.targets(unseen or waiting, NameCase.PREPOSITION)
         return describer.phrase("done_unseen" if unseen else "done_begun", targets=targets), None

@@ -83,7 +83,7 @@ class Announcer:
         elif command.is_timer:
             targets = command.told or await async_phrase(self._hass, owner.language, "timer_title")
         when = (
-            await async_when(self._hass, owner.language, command.schedule) if command.schedule.waits else ""
+            await async_when(self._hass, owner.language, command.schedule) if command.schedule.clauses else ""
         )
         told = [await async_phrase(self._hass, owner.language, key, time=time, targets=targets, when=when)]
         told += [

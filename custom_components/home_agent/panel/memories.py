@@ -167,7 +167,7 @@ async def _async_mine(command: PanelCommand) -> Response:
     waits = {
         item.id: await async_when(command.hass, command.hass.config.language, item.schedule)
         for item in items
-        if item.schedule.waits
+        if item.schedule.clauses
     }
     return {
         "name": names[own],

@@ -76,20 +76,19 @@ class Schedule:
         return _next_sun(hass, self.sun, self.offset, max(now, self.due + timedelta(hours=1)), self.days)
 
     @property
-    def waits(self) -> bool:
-        """Return whether it depends on more than a time."""
-        return self.event is not None or bool(self.conditions)
-
-    @property
     def lasting(self) -> Self:
         """Return it without the time after which an event is not waited for any more."""
         return replace(self, due=dt_util.utc_from_timestamp(0)) if self.event else self
 
     @property
+    def clauses(self) -> list[Clause]:
+        """Return what it depends on beside a time."""
+        return [*((self.event.clause,) if self.event else ()), *self.conditions]
+
+    @property
     def watched(self) -> list[str]:
-        """Return the entities on which it depends, beside those that something is done to."""
-        clauses = ((self.event.clause,) if self.event else ()) + self.conditions
-        return [entity_id for clause in clauses for entity_id in entities_of(clause)]
+        """Return the entities of these clauses."""
+        return [entity_id for clause in self.clauses for entity_id in entities_of(clause)]
 
     def told(self, now: datetime) -> str:
         """Return the time, or what is waited for, in words, as the model reads it."""
@@ -202,24 +201,6 @@ class Held:
 
     before: EarlierState
     after: EarlierState
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Once:
-    """What a call waits for beside a time."""
-
-    when: str = ""
-    """What is left of `when`: a time, or nothing."""
-    event: Event | None = None
-    until: datetime | None = None
-    """When the event is not waited for any more, in UTC."""
-    conditions: tuple[Mapping[str, Any], ...] = ()
-
-    def schedule(self, timed: Schedule | None) -> Schedule | None:
-        """Return when it is due, from what is due by `when`; None for now."""
-        if self.event is not None and self.until is not None:
-            return Schedule(due=self.until, event=self.event, conditions=self.conditions)
-        return timed and replace(timed, conditions=self.conditions)
 
 
 _SHARED: Final = (

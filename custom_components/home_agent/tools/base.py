@@ -26,12 +26,14 @@ __all__ = ["HomeAgentTool", "ServiceCall", "Speaker", "ToolOutput", "ToolRun", "
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
-    from ..planned.records import Once
+    from ..planned.events import Clause
+    from ..planned.records import Schedule
     from ..safety.policy import Reader
     from .guard import Guard
     from .turn_calls import TurnCalls
 
 
+type ReadOnce = Callable[[Mapping[str, Any], ToolRun], Awaitable[tuple[str, Schedule | None, list[Clause]]]]
 type ToolOutput = JsonValueType | Mapping[str, object]
 """What a tool of this integration returns: JSON, or a `TypedDict` of JSON."""
 
@@ -55,8 +57,8 @@ class ToolRun:
     """Whether a person has said yes to this very call."""
     approved: tuple[FrozenCall, ...] | None = None
     """The calls of a planned command that a person confirmed when it was given."""
-    read_once: Callable[[Mapping[str, Any], ToolRun], Awaitable[Once]] | None = None
-    """Reads what a call waits for beside a time."""
+    read_once: ReadOnce | None = None
+    """Reads what a call waits for beside a time, as `once.async_read_once` does."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What the action means by domain, where the call came in words of Home Assistant's own intents."""
 

@@ -82,7 +82,7 @@ class PlannedRuns:
         if is_missed(item, due, dt_util.utcnow()):
             await self._async_end(item, due, RunOutcome.MISSED, item.entity_ids)
             return
-        if item.schedule.waits and not await self._async_may_begin(item, due):
+        if item.schedule.clauses and not await self._async_may_begin(item, due):
             return
         if item.is_timer:
             await self._announce(item, due, rings)
@@ -138,9 +138,9 @@ class PlannedRuns:
             self._check_same(item)
             run = await self._handler.async_run_of(CallOrigin(speaker=item.owner.speaker(due)))
             await self._handler.guard.async_user(run.speaker)
-            if (unmet := await async_unmet(item, run)) is None:
+            if (unmet := await async_unmet(item, run)) is False:
                 return True
-            ended = RunOutcome.SKIPPED if unmet[1] else RunOutcome.UNKNOWN
+            ended = RunOutcome.SKIPPED if unmet else RunOutcome.UNKNOWN
         except PermissionDenied as err:
             why.append(err)
         if item.schedule.event is not None and not why:
@@ -170,10 +170,9 @@ class PlannedRuns:
             "person": item.owner.person_id,
         }
         self._emitter.fire(EVENT_PLANNED_RUN, data, context)
-        schedule = item.schedule
-        is_told = outcome not in (RunOutcome.DONE, RunOutcome.SKIPPED)
-        if is_told or (outcome is RunOutcome.DONE and schedule.event and item.approved):
-            key = f"{'once' if schedule.waits else 'planned'}_{outcome}"
+        is_confirmed = item.schedule.event is not None and item.approved is not None
+        if outcome is not RunOutcome.SKIPPED and (outcome is not RunOutcome.DONE or is_confirmed):
+            key = f"{'once' if item.schedule.clauses else 'planned'}_{outcome}"
             await self._tell(item, due, key, failed_ids or item.entity_ids, why)
 
     async def _async_act(self, item: PlannedItem, run: ToolRun, outcome: ControlOutcome) -> JsonValueType:

@@ -23,7 +23,7 @@ from ...regex import lazy_regex
 from ...safety.redaction import UNPARSED
 from ...texts import ARGUMENT_KEYS, opened
 from ..base import HomeAgentTool
-from ..control.arguments import value_words
+from ..control.arguments import as_text, value_words
 from ..everyday.media_tool import MediaTool
 from ..everyday.notify_tool import NotifyTool, self_words
 from ..guard import is_vetted
@@ -148,6 +148,8 @@ TIMES: Final = ("when", "time", "at", "delay", "scheduled_time", "datetime")
 """Fields that say when it is told."""
 TIMER: Final = "timer"
 REPEAT, IF = "repeat", "if"
+OF_EVENTS: Final = ("when", IF)
+"""Texts that models also write as objects."""
 MESSAGE_BESIDE: Final = frozenset({"to_phone", "title", "data", "cache", "language", "preannounce"})
 """Fields that may be left out without another meaning; a time or a condition may not."""
 ALL: Final = "everybody"
@@ -474,7 +476,7 @@ def _read(
         if slot not in slots:
             args[slot] = value
             continue
-        read = _value(value, slots[slot], rules)
+        read = _value(as_text(value) if slot in OF_EVENTS else value, slots[slot], rules)
         fits = _is(read, types_of(slots[slot])) and not only_needed
         if slot in required or fits or not _is_nothing(read, slots[slot]):
             args[slot] = read

@@ -14,7 +14,7 @@ from ...knowledge.house import EntityRecord
 from ...knowledge.speaker import Speaker
 from ...knowledge.spoken_words import words_of
 from ...languages.sentence import Wait
-from ...planned.events import async_holds, is_so
+from ...planned.events import Clause, async_holds, is_so
 from ...planned.records import (
     RESTORE,
     Giver,
@@ -91,27 +91,27 @@ async def async_read_schedule(
     when, repeat, only = (str(args.get(slot) or "").strip() for slot in (WHEN, REPEAT, IF))
     when = "" if when.casefold() in AT_ONCE else when
     days = read_days(repeat, language) if repeat else None
-    once = None
+    event, conditions = None, list[Clause]()
     if only or (when and read(when, language) is None):
         if days is not None:
             raise ValidationError(EVERY_TIME)
         if run.read_once is None:
             raise ValidationError("when, if: only a time is available here")
-        once = await run.read_once({**args, WHEN: when}, run)
-        when = once.when
-    schedule = None
+        when, event, conditions = await run.read_once({**args, WHEN: when}, run)
+    schedule = event
     if when:
         schedule = read_schedule(run.hass, when, days, language, accepted=accepted, years=years, clock=clock)
     elif days is not None:
         raise ValidationError(f"when: say at which time it is repeated, such as {WHEN_FORMS}")
-    if once is not None and (schedule := once.schedule(schedule)) is None:
-        for clause in once.conditions:
-            if not await async_holds(run.hass, clause):
-                raise ValidationError(
-                    f"if: it is not so that {told_clause(clause)}, so nothing was done. To wait until it is "
-                    f"so, give it as when: {EVENT_FORMS}"
-                )
-    return schedule
+    if schedule is not None:
+        return replace(schedule, conditions=tuple(conditions)) if conditions else schedule
+    for clause in conditions:
+        if not await async_holds(run.hass, clause):
+            raise ValidationError(
+                f"if: it is not so that {told_clause(clause)}, so nothing was done. To wait until it is so, "
+                f"give it as when: {EVENT_FORMS}"
+            )
+    return None
 
 
 async def async_read_timing(args: Mapping[str, Any], run: ToolRun) -> Timing | None:
@@ -300,11 +300,8 @@ async def async_act_later(
             run.calls.denied[entity_id] = err
             outcome.fail(entity_id, f"was refused: {err}")
             continue
-        if (
-            waiting is None
-            and schedule
-            and is_planted(run, [entity_id, *watched], repeats=bool(schedule.days))
-        ):
+        named = [entity_id, *watched]
+        if waiting is None and schedule and is_planted(run, named, repeats=bool(schedule.days)):
             waiting = tuple(map(frozen_call, calls))
         if waiting is None:
             free.append(entity_id)
@@ -314,7 +311,9 @@ async def async_act_later(
     if not free:
         return
     if schedule is not None:
-        await _async_plan(planned, replace(command, entity_ids=tuple(free)), outcome, run)
+        for note in waits_again(schedule, run):
+            outcome.note(note)
+        await _async_plan(planned, replace(command, entity_ids=tuple(free)), outcome)
         return
     await async_carry_out({entity_id: plans[entity_id] for entity_id in free}, before, verb, run, outcome)
     await async_hold(planned, command, before, run, outcome)
@@ -350,12 +349,8 @@ def asked_when(schedule: Schedule | None) -> dict[str, Any]:
     if schedule is None:
         return {}
     event = schedule.event.clause if schedule.event else None
-    return {
-        "due": schedule.due,
-        "repeats": bool(schedule.days),
-        "event": event,
-        "conditions": schedule.conditions,
-    }
+    conditions = schedule.conditions
+    return {"due": schedule.due, "repeats": bool(schedule.days), "event": event, "conditions": conditions}
 
 
 def waits_again(schedule: Schedule, run: ToolRun) -> list[str]:
@@ -365,14 +360,10 @@ def waits_again(schedule: Schedule, run: ToolRun) -> list[str]:
     return [NEXT_TIME] if is_already else []
 
 
-async def _async_plan(
-    planned: Scheduler, command: PlannedItem, outcome: ControlOutcome, run: ToolRun
-) -> None:
+async def _async_plan(planned: Scheduler, command: PlannedItem, outcome: ControlOutcome) -> None:
     """Keep a command, and say in the outcome what happens when, and what is planned that is like it."""
     if await planned.async_put(command):
         outcome.note("replaces the same command that was planned before")
-    for note in waits_again(command.schedule, run):
-        outcome.note(note)
     alike = [
         other
         for other in planned.commands()

@@ -108,15 +108,13 @@ def tell_planned(
     """Return what a call planned, or did until a time; nothing if only words of the model can tell it."""
     if not isinstance(result, Mapping) or command is None or not result.keys() <= WHOLE | PLANNED:
         return ()
-    schedule = command.schedule
-    event = schedule.event.clause if schedule.event else None
-    moment = ToldTime(command.due, schedule.days, event, schedule.conditions)
+    moment = ToldTime.of(command.schedule)
     if command.restores:
         now = tell(args, {part: result[part] for part in WHOLE & result.keys()}, run)
         is_brief = command.due - dt_util.utcnow() < SHORTEST
         return (*now, ToldAct(key=UNTIL, when=moment)) if now and not is_brief else ()
     domains = {entity_id.partition(".")[0] for entity_id in command.entity_ids}
-    if result.keys() & WHOLE or command.hold or (moment.days and schedule.sun) or len(domains) > 1:
+    if result.keys() & WHOLE or command.hold or (moment.days and command.schedule.sun) or len(domains) > 1:
         return ()
     state = run.hass.states.get(command.entity_ids[0])
     act = _act(command.verb, command.given, state, run, later=True) if state is not None else None

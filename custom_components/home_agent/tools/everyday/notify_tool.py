@@ -37,7 +37,7 @@ from ...safety.sanitizer.private_names import ordinary_words
 from ...safety.spoken_numbers import number_words
 from ...texts import fold, is_unspaced, one_line, words
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
-from ..control.arguments import TIME_SLOT_WORDS, as_text
+from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import (
     MAX_ALIKE,
@@ -397,11 +397,6 @@ class NotifyTool(HomeAgentTool):
         self._memories = memories
         self._profile = profile
         self._planned = planned
-
-    @override
-    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Return what it waits for as text."""
-        return {key: as_text(value) for key, value in args.items()}
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:

@@ -28,7 +28,7 @@ from ...texts import fold, leaves, one_line, words
 from ...timespans import WEEKDAYS, format_local, format_span, told_days
 from ...when import FORMS, forms, read_clock, read_length, read_moment
 from ..base import HomeAgentTool, ToolOutput, ToolRun
-from ..control.arguments import TIME_SLOT_WORDS, as_text
+from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import is_planted, named_by_person
 from ..control.later import async_read_schedule, waits_again
 from ..control.telling import tell_names
@@ -68,11 +68,6 @@ class TimerTool(HomeAgentTool):
 
     def __init__(self, planned: Scheduler) -> None:
         self._planned = planned
-
-    @override
-    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Return what it waits for as text."""
-        return {key: as_text(value) for key, value in args.items()}
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
