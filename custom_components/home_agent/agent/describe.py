@@ -30,6 +30,7 @@ from ..const import DOMAIN
 from ..domains import DOMAINS
 from ..errors import HomeAgentError
 from ..languages import DEFAULT, find, nearest, table, words
+from ..planned.records import Schedule
 from ..regex import lazy_regex
 from ..safety.answers import Ordered
 from ..safety.confirmation import PendingAction, Question
@@ -55,7 +56,7 @@ from ..tools.intents import inner_name
 from ..tools.messages import heard_on
 from ..tools.people import TELEGRAM, is_message, is_spoken
 from ..tools.resolving.resolver import plain
-from ..tools.results import ToldAct, ToldValue, ValueKind
+from ..tools.results import ToldAct, ToldTime, ToldValue, ValueKind
 from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
 
 _ENGLISH: Final = "en"
@@ -179,7 +180,7 @@ async def async_question(
     """Return the question about all that waits, as one sentence where that is clear."""
     rules = [item for item in frozen if isinstance(item, FrozenAutomation)]
     calls = [call for rule in rules for call in rule.calls] if rules else None
-    spoken = await _async_describer(hass, language, calls)
+    spoken = await _async_describer(hass, language, frozen, calls)
     reason = [spoken.phrase("after_outside")] if any(map(_is_after_outside, frozen)) else []
     rest = [spoken.phrase("ask_left_out")] if left_out else []
     return Question(
@@ -198,24 +199,14 @@ async def async_rule(
 ) -> str:
     """Return an automation in words: when it starts, under which conditions, and what it does."""
     calls = [call for step in steps for call in step.calls]
-    return (await _async_describer(hass, language, calls)).rule(triggers, conditions, steps)
-
-
-async def _async_describer(
-    hass: HomeAssistant, language: str, calls: Iterable[FrozenCall] | None
-) -> _Describer:
-    """Return what puts acts into words, and automations that make these calls."""
-    await async_load_phrases(hass, language)
-    if domains := {call.domain for call in calls or ()}:
-        await async_get_translations(hass, language, "services", domains)
-    return _Describer(hass, language, None if calls is None else await StateWords.async_load(hass, language))
+    return (await _async_describer(hass, language, (), calls)).rule(triggers, conditions, steps)
 
 
 async def async_deeds(
     hass: HomeAssistant, language: str, calls: Iterable[FrozenCall | None]
 ) -> list[str | None]:
     """Return a sentence for each call that was made, None where there are no words for it."""
-    describer = await _async_describer(hass, language, None)
+    describer = await _async_describer(hass, language, ())
     return [None if call is None else describer.deed(call) for call in calls]
 
 
@@ -226,15 +217,38 @@ def _is_after_outside(item: Frozen) -> bool:
 
 async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]) -> str | None:
     """Return a sentence for each action; None if one of them has no words in this language."""
-    await async_load_phrases(hass, language)
     if any(value.kind is ValueKind.MODE for act in acts for value in act.values):
         for each in (language, DEFAULT):
             await async_get_translations(hass, each, "entity_component", {CLIMATE})
-    describer = _Describer(hass, language)
+    describer = await _async_describer(hass, language, [act.when for act in acts])
     sentences = [describer.told(act) for act in acts]
     if not sentences or None in sentences:
         return None
     return " ".join(dict.fromkeys(filter(None, sentences)))
+
+
+async def async_when(hass: HomeAssistant, language: str, schedule: Schedule) -> str:
+    """Return what something waits for that was planned, in words."""
+    when = ToldTime.of(schedule)
+    return (await _async_describer(hass, language, [when])).moment(when) or ""
+
+
+async def _async_describer(
+    hass: HomeAssistant,
+    language: str,
+    items: Iterable[object],
+    calls: Iterable[FrozenCall] | None = None,
+) -> _Describer:
+    """Return what puts items into words, with the names of states where one of them has clauses.
+
+    `calls` are those of automations, whose actions are told by Home Assistant's names; None without any.
+    """
+    await async_load_phrases(hass, language)
+    if domains := {call.domain for call in calls or ()}:
+        await async_get_translations(hass, language, "services", domains)
+    names = ("event", "conditions", "triggers")
+    has_clauses = calls is not None or any(getattr(item, name, None) for item in items for name in names)
+    return _Describer(hass, language, await StateWords.async_load(hass, language) if has_clauses else None)
 
 
 def parts(frozen: Iterable[Frozen]) -> list[Frozen]:
@@ -357,6 +371,9 @@ class _Describer:
                 receivers = ", ".join(self._receiver(message) for message in item.sends)
                 key = "ask_look_send" if item.sends else "ask_look"
                 return self._framed(key, targets=names(self.hass, (item.entity_id,)), receivers=receivers)
+            case FrozenTool(event=Mapping() as event):
+                message = visible(item.args["name"])
+                return self._framed("ask_reminder_once", message=message, when=self._trigger(event))
             case FrozenTool(due=datetime() as due):
                 time = told_time(due)
                 time = f"{time} ({self._days(item.days)})" if item.days else time
@@ -383,8 +400,30 @@ class _Describer:
             clause = self.phrase("ask_held", time=format_span(plan.hold), question=clause)
         if plan.due is None:
             return clause
-        key = "ask_planned_again" if plan.repeats else "ask_planned"
-        return self.phrase(key, time=told_time(plan.due), question=clause)
+        if plan.event is not None:
+            clause = self.phrase("once_asked", when=self._trigger(plan.event), question=clause)
+        else:
+            key = "ask_planned_again" if plan.repeats else "ask_planned"
+            clause = self.phrase(key, time=told_time(plan.due), question=clause)
+        return self._only(clause, plan.conditions)
+
+    def _only(self, when: str, conditions: Sequence[Mapping[str, Any]]) -> str:
+        """Return a clause with what must hold then."""
+        only = self.joined([self._trigger(config) for config in conditions])
+        return self.phrase("auto_only", when=when, only=only) if only else when
+
+    def moment(self, when: ToldTime) -> str | None:
+        """Return when something happens; None for a day for which only the model has words."""
+        if when.event is not None:
+            return self._only(self._trigger(when.event), when.conditions)
+        local = dt_util.as_local(when.due)
+        ahead, clock = (local.date() - dt_util.now().date()).days, f"{local:%H:%M}"
+        at = self.phrase("auto_at", time=clock)
+        if when.days:
+            return self.phrase("auto_on_days", when=at, days=self._days(when.days))
+        if ahead > 1:
+            return None
+        return self._only(self.phrase("at_tomorrow", time=clock) if ahead == 1 else at, when.conditions)
 
     def _messages(self, items: Iterable[Frozen]) -> Iterable[tuple[str, str, str]]:
         """Yield the kind of each message, all of its receivers, and its text."""
@@ -603,6 +642,9 @@ class _Describer:
         match item:
             case FrozenCall():
                 return [self.deed(item) or self.phrase("done")]
+            case FrozenPlan(due=datetime() as due, event=Mapping() as event):
+                when = self._only(self._trigger(event), item.conditions)
+                return [self.phrase("done_once", when=when, time=told_time(due))]
             case FrozenPlan(due=datetime() as due):
                 return [self.phrase("done_planned", time=told_time(due))]
             case FrozenAutomation(change=AutomationChange.CREATE, name=name) if len(name) <= MAX_NAME:
@@ -627,14 +669,11 @@ class _Describer:
         timing: dict[str, str] = {}
         if (moment := act.when) is not None:
             local = dt_util.as_local(moment.due)
-            ahead, clock = (local.date() - dt_util.now().date()).days, f"{local:%H:%M}"
-            at = self.phrase("auto_at", time=clock)
-            if act.key == UNTIL and not ahead:
-                timing = {"time": clock}
-            elif act.key != UNTIL and moment.days:
-                timing = {"when": self.phrase("auto_on_days", when=at, days=self._days(moment.days))}
-            elif act.key != UNTIL and ahead in (0, 1):
-                timing = {"when": self.phrase("at_tomorrow", time=clock) if ahead else at}
+            when = self.moment(moment)
+            if act.key == UNTIL and local.date() == dt_util.now().date():
+                timing = {"time": f"{local:%H:%M}"}
+            elif act.key != UNTIL and when is not None:
+                timing = {"when": when}
             else:  # only the model has words for other days
                 return None
         is_already = act.key.startswith(ALREADY)
@@ -786,8 +825,7 @@ async def async_carry_out(
     seen = {entity_id: hass.states.get(entity_id) for entity_id in expected}
     waiting = [entity_id for entity_id, state in seen.items() if not expected[entity_id].is_told(state)]
     unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_reached(seen[entity_id])]
-    await async_load_phrases(hass, language)
-    describer = _Describer(hass, language)
+    describer = await _async_describer(hass, language, items)
     if waiting:
         targets = describer.targets(unseen or waiting, NameCase.PREPOSITION)
         return describer.phrase("done_unseen" if unseen else "done_begun", targets=targets), None

@@ -176,8 +176,8 @@ ha_query with state.
 - Answer in the language of the sentence{style}"""
 
 LATER = """\
-- Later, for a while or repeatedly: when, for and repeat of ha_control. When something happens or on a \
-condition: the tool automation; without it, say that it needs one."""
+- Later, for a while or repeatedly: when, for and repeat of ha_control. Once when something happens or on a \
+condition: when and if. Each time: the tool automation; without it, say that it needs one."""
 NO_LATER = "- Nothing can be switched later, for a while or on a condition: say so."
 
 SECURITY = """\

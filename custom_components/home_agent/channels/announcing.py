@@ -10,7 +10,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
-from ..agent.describe import async_phrase, names
+from ..agent.describe import async_phrase, async_when, names
 from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.features import supports
 from ..errors import HomeAgentError, PermissionDenied
@@ -27,6 +27,8 @@ LATE: Final = timedelta(minutes=1)
 """A delay from which the announcement says that it is late."""
 TOO_LATE: Final = timedelta(hours=24)
 """From here on it is only shown."""
+EXPIRED: Final = "once_expired"
+"""The sentence about an event that was not waited for any longer."""
 
 
 class Announcer:
@@ -78,7 +80,12 @@ class Announcer:
         targets = names(self._hass, entity_ids)
         if command.message is not None:
             targets = plain(command.message.receiver)
-        told = [await async_phrase(self._hass, owner.language, key, time=time, targets=targets)]
+        elif command.is_timer:
+            targets = command.told or await async_phrase(self._hass, owner.language, "timer_title")
+        when = (
+            await async_when(self._hass, owner.language, command.schedule) if command.schedule.clauses else ""
+        )
+        told = [await async_phrase(self._hass, owner.language, key, time=time, targets=targets, when=when)]
         told += [
             await async_phrase(self._hass, owner.language, err.reason, **(err.translation_placeholders or {}))
             for err in why
@@ -86,7 +93,9 @@ class Announcer:
         ]
         message = " ".join(dict.fromkeys(told))
         title = await async_phrase(self._hass, owner.language, "planned_title")
-        await self._async_tell(owner, title, message, f"planned_{command.id}", shown=now - due >= TOO_LATE)
+        # Nobody waits for what has not come about any more.
+        shown = now - due >= TOO_LATE or key == EXPIRED
+        await self._async_tell(owner, title, message, f"planned_{command.id}", shown=shown)
 
     async def _async_tell(
         self, to: Giver, title: str, message: str, notification_id: str, *, shown: bool

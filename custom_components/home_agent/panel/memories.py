@@ -10,6 +10,7 @@ import probatio
 from homeassistant.core import Context
 from homeassistant.util import dt as dt_util
 
+from ..agent.describe import async_when
 from ..const import CONF_MEMORY
 from ..domains import DOMAINS
 from ..knowledge.speaker import async_person_of_user
@@ -163,18 +164,29 @@ async def _async_mine(command: PanelCommand) -> Response:
     entries = data.profile.entries(lambda entry: entry.person == own)
     items = data.planned.of_user(user_id)
     audit = data.handler.guard.journal.audit.of_user(user_id)[:MAX_ACTIONS]
+    waits = {
+        item.id: await async_when(command.hass, command.hass.config.language, item.schedule)
+        for item in items
+        if item.schedule.clauses
+    }
     return {
         "name": names[own],
         "memories": [memory_row(memory, names) for memory in memories[:MAX_ROWS]],
         "profile": [profile_row(entry, names) for entry in entries[:MAX_ROWS]],
         "timers": [
-            {**row_of(timer, "id", "due"), "name": timer.told, "repeat": timer.schedule.repeat}
+            {
+                **row_of(timer, "id", "due"),
+                "when": waits.get(timer.id),
+                "name": timer.told,
+                "repeat": timer.schedule.repeat,
+            }
             for timer in items
             if timer.is_timer
         ],
         "planned": [
             {
                 **row_of(planned, "id", "due", "restores"),
+                "when": waits.get(planned.id),
                 "service": _service(planned),
                 "names": [entity_name(command.hass, entity_id) for entity_id in planned.entity_ids]
                 or [planned.message.receiver if planned.message else ""],

@@ -19,6 +19,7 @@ from ..safety.redaction import is_secret
 from ..store import dump, load, read_moment
 from ..timespans import EVERY_DAY, WEEKEND, WORKDAYS, format_local, next_at, told_days
 from ..when import Coming, Period, Sun, at_clock, read
+from .events import Clause, Event, entities_of
 
 REMIND: Final = "remind"
 """The verb of timers and reminders, which only announce."""
@@ -34,10 +35,10 @@ REPEATS: Final = {EVERY_DAY: "daily", WORKDAYS: "weekdays", WEEKEND: "weekends"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """When something is due: at a time or with the sun, once or on days of the week."""
+    """When something is due: at a time or with the sun, once or on days of the week, or once at an event."""
 
     due: datetime
-    """The next time, in UTC."""
+    """The next time, in UTC; of an event the time after which it is not waited for any more."""
     days: tuple[int, ...] = ()
     """The days of the week on which it is repeated, from 0 for Monday; empty if it is not."""
     sun: str | None = None
@@ -46,6 +47,10 @@ class Schedule:
     """Seconds after the event, negative before it."""
     clock: time | None = field(default=None, compare=False)
     """The local time of each day. `due` shows another one where the clocks are put forward over it."""
+    event: Event | None = None
+    """What is waited for."""
+    conditions: tuple[Mapping[str, Any], ...] = ()
+    """What must hold then."""
 
     def __post_init__(self) -> None:
         """Read the time of day from `due`, where it was not given."""
@@ -70,8 +75,31 @@ class Schedule:
         # Sunset moves by minutes from day to day, so the next one is never the one that has just been.
         return _next_sun(hass, self.sun, self.offset, max(now, self.due + timedelta(hours=1)), self.days)
 
+    @property
+    def lasting(self) -> Self:
+        """Return it without the time after which an event is not waited for any more."""
+        return replace(self, due=dt_util.utc_from_timestamp(0)) if self.event else self
+
+    @property
+    def clauses(self) -> list[Clause]:
+        """Return what it depends on beside a time."""
+        return [*((self.event.clause,) if self.event else ()), *self.conditions]
+
+    @property
+    def watched(self) -> list[str]:
+        """Return the entities of these clauses."""
+        return [entity_id for clause in self.clauses for entity_id in entities_of(clause)]
+
     def told(self, now: datetime) -> str:
-        """Return the time in words, as the model reads it."""
+        """Return the time, or what is waited for, in words, as the model reads it."""
+        when = self._told_time(now)
+        if self.event is not None:
+            when = f"when {told_clause(self.event.clause)}, if that comes before it is dropped {when}"
+        if self.conditions:
+            when += f", only if {' and '.join(map(told_clause, self.conditions))}"
+        return when
+
+    def _told_time(self, now: datetime) -> str:
         local, today = dt_util.as_local(self.due), dt_util.as_local(now).date()
         clock, sun = f"{local:%H:%M}", self.sun
         if sun and self.offset:
@@ -87,6 +115,22 @@ class Schedule:
         if local.date() == today + timedelta(days=1):
             return f"tomorrow at {clock}"
         return f"on {local:%a %Y-%m-%d} at {clock}"
+
+
+CLAUSE_WORDS: Final = {"to": "is", "state": "is", "from": "is no longer", "zone": "at", "event": "by"}
+
+
+def told_clause(clause: Clause) -> str:
+    """Return what a clause says, as the model reads it."""
+    if clause.get("condition") == "not":
+        return f"not {told_clause(clause['conditions'][0])}"
+    silent = ("trigger", "condition", "entity_id", "not_to", "not_from")
+    told = [", ".join(entities_of(clause))]
+    for key, value in sorted(clause.items(), key=lambda pair: pair[0] == "for"):
+        if key not in silent and value is not None:
+            text = " or ".join(value) if isinstance(value, list) else value
+            told.append(f"{CLAUSE_WORDS.get(key, key)} {text}")
+    return " ".join(told if len(told) > 1 else (*told, "changes")).strip()
 
 
 def read_schedule(
@@ -262,6 +306,12 @@ class PlannedItem:
         return self.schedule.due
 
     @property
+    def began(self) -> datetime:
+        """Return when it became due: when its event came about, if that is what started it."""
+        event = self.schedule.event
+        return (event and event.happened) or self.due
+
+    @property
     def is_timer(self) -> bool:
         """Return whether it is a timer or a reminder."""
         return self.verb == REMIND
@@ -275,8 +325,8 @@ class PlannedItem:
         """Return whether another item of the same person does the same at the same times."""
         return (
             not self.restores
-            and (self.verb, self.given, self.message, self.schedule, self.hold)
-            == (other.verb, other.given, other.message, other.schedule, other.hold)
+            and (self.verb, self.given, self.message, self.schedule.lasting, self.hold)
+            == (other.verb, other.given, other.message, other.schedule.lasting, other.hold)
             and set(self.entity_ids) == set(other.entity_ids)
             and self.owner.user_id == other.owner.user_id
         )
@@ -284,6 +334,10 @@ class PlannedItem:
     def at(self, due: datetime) -> Self:
         """Return it at another time, in UTC."""
         return replace(self, schedule=replace(self.schedule, due=due))
+
+    def at_event(self, event: Event) -> Self:
+        """Return it with what was seen of its event."""
+        return replace(self, schedule=replace(self.schedule, event=event))
 
     def told_at(self, now: datetime) -> str:
         """Return what happens and when, as the model reads it."""
@@ -298,6 +352,8 @@ class PlannedItem:
         return f"back to {', '.join([held.before.state, *values])} {self.schedule.told(now)}"
 
 
+OF_EVENT: Final = "event"
+"""Stands in a file for the sun of an event: an earlier release, which knows no events, leaves it out."""
 _STORED: Final = ("domain", "service", "entity_ids", "data", "contents")
 """What is stored of a call that a person has confirmed."""
 
@@ -305,6 +361,12 @@ _STORED: Final = ("domain", "service", "entity_ids", "data", "contents")
 def dump_item(item: PlannedItem) -> dict[str, Any]:
     """Return an item as it is stored: its owner's fields among its own, and no codes."""
     stored: dict[str, Any] = dump(replace(item, approved=None))
+    schedule: dict[str, Any] = stored["schedule"]
+    if item.schedule.event is not None:
+        schedule["sun"] = OF_EVENT
+    for name in ("event", "conditions"):
+        if not schedule[name]:
+            del schedule[name]
     if item.approved is not None:
         stored["approved"] = [dump({name: getattr(call, name) for name in _STORED}) for call in item.approved]
     for values in (stored["given"], *(call["data"] for call in stored["approved"] or ())):
@@ -328,10 +390,15 @@ def load_item(stored: Mapping[str, Any]) -> PlannedItem:
         }
         told, user_id = str(stored["name"]), stored["user_id"]
         stored = {**stored, "verb": REMIND, "told": told, "schedule": timing, "reports_to": user_id}
+    schedule = stored["schedule"]
+    if schedule.get("sun") == OF_EVENT and schedule.get("event"):
+        stored = {**stored, "schedule": {**schedule, "sun": None}}
     item = load(PlannedItem, {**stored, "owner": stored})
     schedule = item.schedule
     if not set(schedule.days) <= set(EVERY_DAY) or schedule.sun not in (None, *SUN_EVENTS):
         raise ValueError("no time of the week or of the sun")
+    if schedule.event is not None and not schedule.event.entity_ids:
+        raise ValueError("an event of nothing")
     if abs(schedule.offset) > MAX_OFFSET:
         raise ValueError("too far from the sun")
     return item

@@ -9,13 +9,16 @@ from typing import Any, Final, override
 from homeassistant.components.intent import TimerInfo, async_device_supports_timers
 from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.intent.timers import TimerManager, TimerNotFoundError
-from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
-from homeassistant.helpers.event import async_track_point_in_utc_time
+from homeassistant.const import EVENT_HOMEASSISTANT_STOP
+from homeassistant.core import CALLBACK_TYPE, CoreState, HassJob, HomeAssistant, callback
+from homeassistant.helpers.event import async_track_point_in_utc_time, async_track_state_change_event
+from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN, LOGGER
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore, KeptStore, read_list
+from .events import HOME
 from .records import REMIND, Giver, Held, PlannedItem, Schedule, dump_item, load_item
 
 STORE_KEY: Final = f"{DOMAIN}.planned"
@@ -152,6 +155,8 @@ class Scheduler:
         self._run: Run | None = None
         self._job = HassJob(self._ring, "home_agent due", cancel_on_shutdown=True)
         self._cancel: CALLBACK_TYPE | None = None
+        self._watched: frozenset[str] = frozenset()
+        self._unwatch: CALLBACK_TYPE | None = None
         self._countdown = Countdown(hass)
         self.cancelled: deque[Cancellation] = deque(maxlen=MAX_CANCELLED)
         """What was cancelled lately, the oldest first."""
@@ -188,7 +193,8 @@ class Scheduler:
 
     def stored(self) -> list[dict[str, Any]]:
         """Return all that is to be written; called in a worker thread."""
-        return [dump_item(item) for item in list(self._items.values())]
+        now = dt_util.utcnow()
+        return [dump_item(_unseen(item, now)) for item in list(self._items.values())]
 
     def restore(self, stored: object) -> Exception | None:
         """Add stored items; return the problems of invalid ones. Raises TypeError for no list."""
@@ -208,6 +214,8 @@ class Scheduler:
             self._countdown.move(item.id, seconds)
         elif counts and not item.schedule.days:
             self._countdown.show(item, seconds)
+        if (event := item.schedule.event) is not None and item.id not in self._items:
+            item = item.at_event(event.begun(self._hass, now))
         self._items[item.id] = item
         if self._run is not None and item.due <= now:
             self._ring(now)
@@ -288,20 +296,55 @@ class Scheduler:
     def async_start(self, run: Run) -> CALLBACK_TYPE:
         """Begin to hand out what is due, what became due meanwhile at once; return how to stop."""
         self._run = run
+
+        @callback
+        def look(*_: object) -> None:
+            self._look()
+
+        @callback
+        def close(*_: object) -> None:
+            now = dt_util.utcnow()
+            if self._watched:
+                self._items = {item.id: _unseen(item, now) for item in self._items.values()}
+                self._changed()
+
+        ends = [
+            async_at_started(self._hass, look),
+            self._hass.bus.async_listen(EVENT_HOMEASSISTANT_STOP, close),
+        ]
         self._ring(dt_util.utcnow())
 
         @callback
         def stop() -> None:
+            for end in ends:
+                end()
             self._run = None
+            close()
             self._wait()
 
         return stop
 
     @callback
+    def _look(self, *_: object) -> None:
+        """See what has become of the events that are waited for; states are complete once all has started."""
+        now, is_changed, is_running = dt_util.utcnow(), False, self._hass.state is CoreState.running
+        for item in list(self._items.values()) if is_running else ():
+            if (event := item.schedule.event) is not None:
+                looked = event.looked(self._hass, now)
+                is_changed |= (looked.so, looked.lost) != (event.so, event.lost)
+                self._items[item.id] = item.at_event(looked)
+        if is_changed:
+            self._changed()
+        if any(self._asked_at(item) <= now for item in self._items.values()):
+            self._ring(now)
+        elif is_changed:
+            self._wait()
+
+    @callback
     def _ring(self, now: datetime) -> None:
         """Hand out what is due. A repeated item waits for its next time; any other is dropped before it runs.
 
-        Timers are announced one after another.
+        Timers are announced one after another. What an event starts knows when that came about.
         """
         due = [item for item in self.all() if self._asked_at(item) <= now]
         timers: list[tuple[PlannedItem, bool]] = []
@@ -319,15 +362,17 @@ class Scheduler:
                 del self._items[item.id]
             else:
                 self._items[item.id] = item.at(again)
+            if (event := item.schedule.event) is not None and event.ripe is not None and event.ripe <= now:
+                item = item.at_event(replace(event, happened=event.ripe))  # noqa: PLW2901 - the same, begun
             if item.is_timer:
                 timers.append((item, rings))
             elif self._run is not None:
-                self._hass.async_create_task(self._run(item, item.due, False), "home_agent planned command")
+                self._hass.async_create_task(self._run(item, item.began, False), "home_agent planned command")
         if timers and (run := self._run) is not None:
 
             async def announce() -> None:
                 for timer, rings in timers:
-                    await run(timer, timer.due, rings)
+                    await run(timer, now if timer.schedule.event else timer.due, rings)
 
             self._hass.async_create_task(announce(), "home_agent timer")
         if due:
@@ -347,6 +392,8 @@ class Scheduler:
         return True
 
     def _asked_at(self, item: PlannedItem) -> datetime:
+        if (event := item.schedule.event) is not None:
+            return min(item.due, event.ripe or item.due)
         return item.due - AHEAD if self._countdown.is_shown(item.id) else item.due
 
     def _drop(self, item_id: str) -> None:
@@ -365,7 +412,8 @@ class Scheduler:
         self._wait()
 
     def _wait(self) -> None:
-        """Wait for the next item, as long as anybody runs what is due."""
+        """Wait for the next item and for events, as long as anybody runs what is due."""
+        self._watch()
         if self._cancel is not None:
             self._cancel()
             self._cancel = None
@@ -378,6 +426,29 @@ class Scheduler:
         if self._run is not None and self._items:
             at = min(map(self._asked_at, self._items.values()))
             self._cancel = async_track_point_in_utc_time(self._hass, ring, at)
+
+    def _watch(self) -> None:
+        """Follow the entities of all events."""
+        watched = frozenset(
+            entity_id
+            for item in (self._items.values() if self._run is not None else ())
+            if item.schedule.event is not None
+            for entity_id in item.schedule.event.entity_ids
+        )
+        if HOME in watched:
+            watched |= frozenset(self._hass.states.async_entity_ids("person"))
+        if watched == self._watched:
+            return
+        if self._unwatch is not None:
+            self._unwatch()
+        self._watched = watched
+        self._unwatch = async_track_state_change_event(self._hass, watched, self._look) if watched else None
+
+
+def _unseen(item: PlannedItem, now: datetime) -> PlannedItem:
+    """Return an item whose event nothing sees after now."""
+    event = item.schedule.event
+    return item if event is None else item.at_event(event.unseen(now))
 
 
 class PlannedStore(EntryStore[Scheduler]):

@@ -92,6 +92,8 @@ class FrozenTool(Waiting):
     """When a reminder is due, in UTC; the question names it and the words of the reminder only."""
     days: tuple[int, ...] = ()
     """The days of the week on which it is repeated, from 0 for Monday."""
+    event: Mapping[str, Any] | None = field(default=None, compare=False)
+    """What a reminder waits for, as Home Assistant writes a trigger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +116,12 @@ class FrozenPlan(Waiting):
 
     calls: tuple[FrozenCall, ...]
     due: datetime | None = None
-    """When they are made, in UTC; None for now."""
+    """When they are made, in UTC; None for now; of an event the time after which it is not waited for."""
     repeats: bool = False
+    event: Mapping[str, Any] | None = None
+    """What is waited for, as Home Assistant writes a trigger."""
+    conditions: tuple[Mapping[str, Any], ...] = ()
+    """What must hold then."""
     hold: float = 0
     """Seconds after which the states from before are restored; 0 if they are not."""
     begin: Callable[[], Awaitable[object]] = field(compare=False, repr=False)

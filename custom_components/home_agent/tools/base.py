@@ -1,7 +1,7 @@
 """The base of all tools: the caller, one run, one way to a service."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, override
@@ -26,11 +26,14 @@ __all__ = ["HomeAgentTool", "ServiceCall", "Speaker", "ToolOutput", "ToolRun", "
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
+    from ..planned.events import Clause
+    from ..planned.records import Schedule
     from ..safety.policy import Reader
     from .guard import Guard
     from .turn_calls import TurnCalls
 
 
+type ReadOnce = Callable[[Mapping[str, Any], ToolRun], Awaitable[tuple[str, Schedule | None, list[Clause]]]]
 type ToolOutput = JsonValueType | Mapping[str, object]
 """What a tool of this integration returns: JSON, or a `TypedDict` of JSON."""
 
@@ -54,6 +57,8 @@ class ToolRun:
     """Whether a person has said yes to this very call."""
     approved: tuple[FrozenCall, ...] | None = None
     """The calls of a planned command that a person confirmed when it was given."""
+    read_once: ReadOnce | None = None
+    """Reads what a call waits for beside a time, as `once.async_read_once` does."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What the action means by domain, where the call came in words of Home Assistant's own intents."""
 

@@ -27,6 +27,7 @@ from .control.restoring import CannotRestoreError, ChangedSinceError, moving, re
 from .everyday.notify_tool import NotifyTool
 from .ha_control import ControlTool, entity_locks
 from .handler import ToolHandler
+from .once import async_unmet
 from .results import failed, succeeded
 from .waiting import registry_ids
 
@@ -39,7 +40,7 @@ REFUSED: Final = "was refused"
 
 
 type Tell = Callable[[PlannedItem, datetime, str, Sequence[str], Sequence[PermissionDenied]], Awaitable[None]]
-"""Tells a person of a problem; gets the key of the sentence, the entities, and why they were refused."""
+"""Tells a person what became of an item; gets the key of the sentence, the entities, why it was refused."""
 
 
 class RunOutcome(StrEnum):
@@ -49,6 +50,12 @@ class RunOutcome(StrEnum):
     FAILED = "failed"
     REFUSED = "refused"
     MISSED = "missed"
+    EXPIRED = "expired"
+    """What it waited for has not come about in time."""
+    SKIPPED = "skipped"
+    """What must hold at its time did not."""
+    UNKNOWN = "unknown"
+    """Whether it held could not be seen."""
 
 
 class PlannedRuns:
@@ -68,11 +75,17 @@ class PlannedRuns:
 
         Raises nothing: what fails is told to the person.
         """
-        if item.is_timer:
-            await self._announce(item, due, rings)
+        event = item.schedule.event
+        if event is not None and event.happened is None:
+            await self._async_end(item, due, RunOutcome.EXPIRED, item.entity_ids)
             return
         if is_missed(item, due, dt_util.utcnow()):
             await self._async_end(item, due, RunOutcome.MISSED, item.entity_ids)
+            return
+        if item.schedule.clauses and not await self._async_may_begin(item, due):
+            return
+        if item.is_timer:
+            await self._announce(item, due, rings)
             return
         origin = CallOrigin(speaker=item.owner.speaker(due))
         run = replace(await self._handler.async_run_of(origin), approved=item.approved)
@@ -115,6 +128,27 @@ class PlannedRuns:
             why.append(NotExposed(NOT_EXPOSED))
         await self._async_end(item, due, ended, list(outcome.failed), why, turn.speaker.context)
 
+    async def _async_may_begin(self, item: PlannedItem, due: datetime) -> bool:
+        """Return whether what must hold does, and whether the person may still know it.
+
+        What an event started waits for the next one where a condition does not hold.
+        """
+        ended, why = RunOutcome.REFUSED, list[PermissionDenied]()
+        try:
+            self._check_same(item)
+            run = await self._handler.async_run_of(CallOrigin(speaker=item.owner.speaker(due)))
+            await self._handler.guard.async_user(run.speaker)
+            if (unmet := await async_unmet(item, run)) is False:
+                return True
+            ended = RunOutcome.SKIPPED if unmet else RunOutcome.UNKNOWN
+        except PermissionDenied as err:
+            why.append(err)
+        if item.schedule.event is not None and not why:
+            await self._planned.async_add(item)
+        else:
+            await self._async_end(item, due, ended, item.entity_ids, why)
+        return False
+
     async def _async_end(
         self,
         item: PlannedItem,
@@ -124,7 +158,7 @@ class PlannedRuns:
         why: Sequence[PermissionDenied] = (),
         context: Context | None = None,
     ) -> None:
-        """Fire the event of a run, and tell a person of a problem."""
+        """Fire the event of a run, and tell a person of a problem, or of what was confirmed for an event."""
         data = {
             "command_id": item.id,
             "action": item.verb,
@@ -136,8 +170,10 @@ class PlannedRuns:
             "person": item.owner.person_id,
         }
         self._emitter.fire(EVENT_PLANNED_RUN, data, context)
-        if outcome is not RunOutcome.DONE:
-            await self._tell(item, due, f"planned_{outcome}", failed_ids, why)
+        is_confirmed = item.schedule.event is not None and item.approved is not None
+        if outcome is not RunOutcome.SKIPPED and (outcome is not RunOutcome.DONE or is_confirmed):
+            key = f"{'once' if item.schedule.clauses else 'planned'}_{outcome}"
+            await self._tell(item, due, key, failed_ids or item.entity_ids, why)
 
     async def _async_act(self, item: PlannedItem, run: ToolRun, outcome: ControlOutcome) -> JsonValueType:
         """Do what an item says. Raises HomeAgentError, PermissionDenied if the tool for it is off."""
@@ -149,11 +185,14 @@ class PlannedRuns:
         control = self._handler.tools.get(ControlTool.name)
         if not isinstance(control, ControlTool):
             raise PermissionDenied("ha_control is off")
-        if registry_ids(self._handler.hass, item.registered) != dict(item.registered):
-            raise PermissionDenied("An entity ID refers to another entity now")
+        self._check_same(item)
         if item.restores:
             return await self._async_restore(item, run, outcome)
         return await control.async_run_planned(item, run, outcome)
+
+    def _check_same(self, item: PlannedItem) -> None:
+        if registry_ids(self._handler.hass, item.registered) != dict(item.registered):
+            raise PermissionDenied("An entity ID refers to another entity now")
 
     async def _async_restore(self, item: PlannedItem, run: ToolRun, outcome: ControlOutcome) -> JsonValueType:
         """Restore what was before a command for a while. Raises HomeAgentError for what failed."""

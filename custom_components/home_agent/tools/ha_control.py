@@ -26,7 +26,7 @@ from ..planned.scheduler import Scheduler
 from .base import HomeAgentTool, ToolOutput, ToolRun
 from .control.arguments import SLOT_WORDS, control_schema, has_times, in_order, read_args, schema_in
 from .control.asked import check_asked, check_times
-from .control.later import async_act_later, async_hold, keep, read_timing, with_times
+from .control.later import async_act_later, async_hold, async_read_timing, keep, with_times
 from .control.places import arranged
 from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_carry_out, plan
 from .control.scripts import SCRIPT, fields_of, plan_script, scripts_as_tools
@@ -122,13 +122,13 @@ class ControlTool(HomeAgentTool):
         timing = None
         if has_times(args):
             times, given = with_times(args, given, records, run.sentence, language)
-            timing = read_timing(run.hass, times, language)
+            timing = await async_read_timing(times, run)
         if sentence.waits:
             check_times(run, records, given, timing.answers if timing else frozenset())
         outcome = ControlOutcome(run.house)
         async with entity_locks(run.hass, [record.entity_id for record in records]):
             plans, before = self._plans(verb, given, records, run, outcome)
-            if plans and timing is not None:
+            if plans and timing is not None and not timing.is_now:
                 if self._planned is None:
                     raise ValidationError("when and for are not available here")
                 await async_act_later(self._planned, verb, given, plans, before, timing, run, outcome)

@@ -59,6 +59,7 @@ from .control.asked import check_calls, named_by_person
 from .guard import Guard
 from .intents import inner_name, intent_of
 from .native import disclosed_by
+from .once import async_read_once
 from .outside.other_apis import source_of
 from .outside.outgoing import Outgoing, declared_by, texts_of
 from .people import is_spoken
@@ -427,6 +428,7 @@ class ToolHandler:
             speaker=turn.speaker,
             reader=await self.guard.async_reader(turn.speaker),
             calls=turn,
+            read_once=async_read_once,
             **more,
         )
 
@@ -478,7 +480,7 @@ class ToolHandler:
                 await async_make(self.hass, guard.journal, item, speaker)
             case FrozenPlan():
                 for call in item.calls:
-                    guard.check_again(call, user, replace(speaker, due=item.due))
+                    guard.check_again(call, user, replace(speaker, due=None if item.event else item.due))
                 await item.begin()
             case FrozenAutomation():
                 check_administrator(user)

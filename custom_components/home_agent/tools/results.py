@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from enum import StrEnum
 from itertools import takewhile
 from math import inf
-from typing import Any, Final, NotRequired, TypedDict, cast
+from typing import Any, Final, NotRequired, Self, TypedDict, cast
 
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
@@ -17,6 +17,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
 from ..const import MAX_RESULT_CHARS
 from ..errors import ToolExecutionError
+from ..planned.records import Schedule
 from ..safety.confirmation import ConfirmationRequest
 
 MAX_ERROR_CHARS: Final = 600
@@ -179,6 +180,16 @@ class ToldTime:
     """In UTC."""
     days: Sequence[int] = ()
     """The days of the week on which it is repeated, from 0 for Monday."""
+    event: Mapping[str, Any] | None = None
+    """What it waits for, as Home Assistant writes a trigger."""
+    conditions: Sequence[Mapping[str, Any]] = ()
+    """What must hold then."""
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Self:
+        """Return when something happens that is planned."""
+        event = schedule.event.clause if schedule.event else None
+        return cls(schedule.due, schedule.days, event, schedule.conditions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,7 +93,7 @@ function timer(item, context, refresh) {
   return line(
     "timer-outline",
     name,
-    dotted(t.moment(item.due), item.repeat && t(`repeat_${item.repeat}`)),
+    dotted(item.when || t.moment(item.due), item.repeat && t(`repeat_${item.repeat}`)),
     ending(t("cancel_it"), name, "mine/timer/cancel", { timer_id: item.id }, "cancelled", context, refresh),
   );
 }
@@ -102,7 +102,7 @@ function planned(item, context, refresh) {
   const { t } = context;
   const action = item.message ?? (item.restores ? t("restores") : item.service ? t.service(item.service) : t("change"));
   const text = `${item.names.join(", ")}: ${action}`;
-  return line("calendar-clock", text, t.moment(item.due), ending(t("cancel_it"), text, "mine/planned/cancel", { planned_id: item.id }, "cancelled", context, refresh));
+  return line("calendar-clock", text, item.when || t.moment(item.due), ending(t("cancel_it"), text, "mine/planned/cancel", { planned_id: item.id }, "cancelled", context, refresh));
 }
 
 /** Shows timers and planned commands in one list. */

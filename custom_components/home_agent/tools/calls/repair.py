@@ -23,7 +23,7 @@ from ...regex import lazy_regex
 from ...safety.redaction import UNPARSED
 from ...texts import ARGUMENT_KEYS, opened
 from ..base import HomeAgentTool
-from ..control.arguments import value_words
+from ..control.arguments import as_text, value_words
 from ..everyday.media_tool import MediaTool
 from ..everyday.notify_tool import NotifyTool, self_words
 from ..guard import is_vetted
@@ -147,7 +147,9 @@ TEXTS: Final = ("message", "text", "content", "announcement", "body")
 TIMES: Final = ("when", "time", "at", "delay", "scheduled_time", "datetime")
 """Fields that say when it is told."""
 TIMER: Final = "timer"
-REPEAT: Final = "repeat"
+REPEAT, IF = "repeat", "if"
+OF_EVENTS: Final = ("when", IF)
+"""Texts that models also write as objects."""
 MESSAGE_BESIDE: Final = frozenset({"to_phone", "title", "data", "cache", "language", "preannounce"})
 """Fields that may be left out without another meaning; a time or a condition may not."""
 ALL: Final = "everybody"
@@ -366,11 +368,11 @@ def _as_message(call: llm.ToolInput, word: str, *, has_timer: bool) -> llm.ToolI
     said = next((value for key in TEXTS if isinstance(value := fields.get(key), str)), None)
     named = next((names for key in RECEIVERS if (names := texts(fields.get(key)))), ())
     receiver = ", ".join(named) or ("" if call.tool_name == NOTIFY else ALL)
-    known = {*RECEIVERS, *TEXTS, *MESSAGE_BESIDE, *TIMES, REPEAT}
+    known = {*RECEIVERS, *TEXTS, *MESSAGE_BESIDE, *TIMES, REPEAT, IF}
     if said is None or not receiver or not fields.keys() <= known:
         return call
     when = next((str(value) for key in TIMES if (value := fields.get(key))), "")
-    times = {"when": when, REPEAT: str(fields.get(REPEAT) or "")}
+    times = {"when": when, **{key: str(fields.get(key) or "") for key in (REPEAT, IF)}}
     times = {key: value for key, value in times.items() if value}
     # "mia" is Italian for my, Mia a name
     to_self = squash(receiver) in self_words() and receiver.islower() and not given.get("to_phone")
@@ -461,7 +463,7 @@ def _read(
         if slot not in slots:
             args[slot] = value
             continue
-        read = _value(value, slots[slot], rules)
+        read = _value(as_text(value) if slot in OF_EVENTS else value, slots[slot], rules)
         fits = _is(read, types_of(slots[slot])) and not only_needed
         if slot in required or fits or not _is_nothing(read, slots[slot]):
             args[slot] = read

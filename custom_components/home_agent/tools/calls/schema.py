@@ -192,7 +192,7 @@ MAX_DEPTH: Final = 20
 MAX_CHARS: Final = 100_000
 """Characters of all texts in one call."""
 
-TIMES: Final = frozenset(("when", "start", "end", "due", "day", "duration", "transition", "date", "time"))
+TIMES: Final = frozenset(("start", "end", "due", "day", "duration", "transition", "date", "time"))
 """Slots that hold a time, a date or a length of time, at any depth."""
 
 TOO_LARGE: Final = (

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
+import json
 from typing import Any, Final
 
 import probatio
@@ -19,6 +20,7 @@ from ..guard import target_keys
 from ..resolving.resolver import NO_VALUE, SLOTS, Target, texts, tidy
 from .values import READERS, Units, read_number, read_percent, read_volume
 
+WHEN: Final = "later: 10 minutes, 18:30, sunset - 30 minutes, or once: light.x off for 5 minutes until 22:00"
 STEP = "step"
 VARIABLES: Final = "variables"
 """Where the values for the fields of a script are."""
@@ -56,10 +58,14 @@ _VERB_WORDS: Final[Mapping[str, str]] = {
     "set_position": "set_cover_position set_valve_position",
 }
 """Synonyms by the action that they mean."""
-TIME_SLOTS: Final = ("when", "for", "repeat")
+TIME_SLOTS: Final = ("when", "for", "repeat", "if")
+TIME_SLOT_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("delay", "at_time", "run_at", "trigger"), "when"),
+    **dict.fromkeys(("condition", "conditions", "only_if"), "if"),
+}
 SLOT_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("verb", "command", "operation"), "action"),
-    **dict.fromkeys(("delay", "at_time", "run_at"), "when"),
+    **TIME_SLOT_WORDS,
     **dict.fromkeys(("for_duration", "hold"), "for"),
     **dict.fromkeys(("service_data", "data", "params"), "parameters"),
 }
@@ -90,7 +96,8 @@ def control_schema() -> probatio.Schema:
             probatio.Optional("domain"): probatio.Any(str, [str]),
             probatio.Optional("device_class"): probatio.Any(str, [str]),
             probatio.Optional("parameters", description="values for the action"): dict,
-            probatio.Optional("when", description="later: 10 minutes, 18:30, sunset - 30 minutes"): str,
+            probatio.Optional("when", description=WHEN): str,
+            probatio.Optional("if", description="must hold then: cover.x open"): str,
             probatio.Optional("for", description="5 minutes, then as before"): str,
             probatio.Optional("repeat", description="daily, weekdays, weekly, monday"): str,
         }
@@ -116,7 +123,11 @@ def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     """
     ordered = {"action": read_verb(args["action"])} if args.get("action") else {}
     ordered |= tidy(args)
-    ordered |= {slot: text for slot in TIME_SLOTS if slot in args and (text := ", ".join(texts(args[slot])))}
+    for slot in TIME_SLOTS:
+        value = as_text(args.get(slot))
+        is_object = isinstance(value, str) and value.lstrip().startswith(("{", "[{"))
+        if text := value if is_object else ", ".join(texts(value)):
+            ordered[slot] = text
     is_script = any(text.startswith(SCRIPT_PREFIX) for text in ordered.get("entity_id", ()))
     given = {
         key: value
@@ -129,6 +140,13 @@ def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     elif held is not None:
         ordered["parameters"] = held
     return {**ordered, "parameters": given} if given else ordered
+
+
+def as_text(value: Any) -> Any:
+    """Return an object, or a list of objects, as JSON text, and any other value as it is."""
+    several = value if isinstance(value, list) and value else [value]
+    is_object = all(isinstance(each, Mapping) for each in several)
+    return json.dumps(value, ensure_ascii=False) if is_object else value
 
 
 def is_about_time(key: str) -> bool:

@@ -24,6 +24,7 @@ TAKE_TIMES: Final = frozenset({"timer", "input_datetime", "datetime", "date", "t
 """Domains whose own values are times."""
 TIME_VALUES: Final = frozenset({"duration", "time", "datetime", "date", "start_time", "end_time"})
 WHEN_FORMS: Final = "10 minutes, 18:30, tomorrow 7:00, sunset - 30 minutes or 2026-03-29 18:30"
+EVENT_FORMS: Final = "binary_sensor.washer off for 5 minutes, sensor.porch below 3 or person.anna home"
 FOR_FORMS: Final = "5 minutes, 2 hours or until 23:00"
 AGAIN: Final = "If the person does want it, make the same call again"
 ONLY_ASKS: Final = f"The person only asks how things are: read it with ha_query and change nothing. {AGAIN}"
@@ -40,13 +41,19 @@ NEEDS_REPEAT: Final = (
     "This is to be repeated, so nothing was done. Call again with when and repeat: "
     "daily, weekdays, weekends, weekly or days of the week"
 )
-NEEDS_AUTOMATION: Final = (
-    "This depends on a condition, so nothing was done and nothing is planned. It needs an automation in Home "
-    f"Assistant, which a person has to approve: tell the person so. {AGAIN} now"
+NEEDS_ONCE: Final = (
+    "This depends on a condition, so nothing was done. Once: call again with when, such as lock.x locked, or "
+    "beside a time with if. Each time: "
 )
-CREATE_AUTOMATION: Final = (
-    "This depends on a condition, so nothing was done and nothing is planned. Call automation with action "
-    "create: triggers for what starts it, conditions for what must hold, actions. The person is asked before"
+NEEDS_AUTOMATION: Final = f"{NEEDS_ONCE}it needs an automation, which an administrator makes. {AGAIN} now"
+CREATE_AUTOMATION: Final = f"{NEEDS_ONCE}Call automation with action create"
+NEXT_TIME: Final = (
+    "that is so already, so it is waited for the next time: tell the person. If it is meant for now, cancel "
+    "it and call without when"
+)
+EVERY_TIME: Final = (
+    "when, if: an event or a condition counts once, so repeat does not fit and nothing is planned. For every "
+    "time it needs an automation in Home Assistant, which an administrator makes: say so"
 )
 
 

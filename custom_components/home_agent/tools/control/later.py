@@ -2,18 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any, Final
 
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
 from ...domains import DOMAINS, opens
 from ...errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
+from ...knowledge.speaker import Speaker
 from ...knowledge.spoken_words import words_of
 from ...languages.sentence import Wait
-from ...planned.records import RESTORE, Giver, Held, PlannedItem, Schedule, read_schedule, schedule_of
+from ...planned.events import Clause, async_holds, is_so
+from ...planned.records import (
+    RESTORE,
+    Giver,
+    Held,
+    PlannedItem,
+    Schedule,
+    read_schedule,
+    schedule_of,
+    told_clause,
+)
 from ...planned.scheduler import MAX_COMMANDS, Scheduler
 from ...safety.frozen import FrozenPlan, frozen_call
 from ...safety.journal import EarlierState
@@ -25,7 +36,7 @@ from ..base import ToolRun
 from ..everyday.choosing import user_of
 from ..waiting import freeze, registry_ids
 from .arguments import TIME_SLOTS, is_about_time
-from .asked import FOR_FORMS, WHEN_FORMS, is_planted
+from .asked import EVENT_FORMS, EVERY_TIME, FOR_FORMS, NEXT_TIME, WHEN_FORMS, is_planted
 from .planning import ControlOutcome, Plan, async_carry_out, calls_of
 from .restoring import only_safe
 from .scripts import SCRIPT
@@ -33,6 +44,9 @@ from .scripts import SCRIPT
 MAX_AHEAD: Final = timedelta(days=366)
 MIN_HOLD: Final = timedelta(seconds=1)
 AT_ONCE: Final = frozenset({"", "now", "right now", "immediately", "at once", "none", "null"})
+
+
+WHEN, FOR, REPEAT, IF = TIME_SLOTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,41 +59,87 @@ class Timing:
     """After this time the states from before are restored; zero if they are not."""
 
     @property
+    def is_now(self) -> bool:
+        """Return whether it is for now and for good, as its condition holds."""
+        return self.schedule is None and not self.hold
+
+    @property
     def answers(self) -> frozenset[Wait]:
         """Return what a sentence may wait for that a call with this timing does."""
+        if self.is_now:
+            return frozenset({Wait.CONDITION})
         if self.schedule is None:
             return frozenset({Wait.TIME, Wait.LENGTH})
         repeated = {Wait.REPEATED} if self.schedule.days else set[Wait]()
         return frozenset({Wait.TIME, Wait.LENGTH, Wait.CONDITION} | repeated)
 
 
-def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> Timing | None:
-    """Return the timing of arguments; None for a command for now.
+async def async_read_schedule(
+    args: Mapping[str, Any],
+    run: ToolRun,
+    *,
+    accepted: str = WHEN_FORMS,
+    years: int = 1,
+    clock: time | None = None,
+) -> Schedule | None:
+    """Return when something is due by `when`, `repeat` and `if` of a call; None for now, if that holds.
 
-    Raises ValidationError that names the slot and what is accepted.
+    Raises ValidationError that names the slot and what is accepted, PermissionDenied for what the speaker may
+    not know.
     """
-    when, hold, repeat = (str(args.get(slot) or "").strip() for slot in TIME_SLOTS)
+    language = run.speaker.language
+    when, repeat, only = (str(args.get(slot) or "").strip() for slot in (WHEN, REPEAT, IF))
+    when = "" if when.casefold() in AT_ONCE else when
     days = read_days(repeat, language) if repeat else None
-    schedule = None
-    if when.casefold() not in AT_ONCE:
-        schedule = read_schedule(hass, when, days, language, accepted=WHEN_FORMS, years=1)
+    event, conditions = None, list[Clause]()
+    if only or (when and read(when, language) is None):
+        if days is not None:
+            raise ValidationError(EVERY_TIME)
+        if run.read_once is None:
+            raise ValidationError("when, if: only a time is available here")
+        when, event, conditions = await run.read_once({**args, WHEN: when}, run)
+    schedule = event
+    if when:
+        schedule = read_schedule(run.hass, when, days, language, accepted=accepted, years=years, clock=clock)
     elif days is not None:
         raise ValidationError(f"when: say at which time it is repeated, such as {WHEN_FORMS}")
+    if schedule is not None:
+        return replace(schedule, conditions=tuple(conditions)) if conditions else schedule
+    for clause in conditions:
+        if not await async_holds(run.hass, clause):
+            raise ValidationError(
+                f"if: it is not so that {told_clause(clause)}, so nothing was done. To wait until it is so, "
+                f"give it as when: {EVENT_FORMS}"
+            )
+    return None
+
+
+async def async_read_timing(args: Mapping[str, Any], run: ToolRun) -> Timing | None:
+    """Return the timing of arguments; None for a command for now.
+
+    Raises ValidationError that names the slot and what is accepted, PermissionDenied.
+    """
+    language = run.speaker.language
+    schedule = await async_read_schedule(args, run)
+    hold = str(args.get(FOR) or "").strip()
     if hold.casefold() in NEVER:
-        return Timing(schedule=schedule) if schedule else None
-    begins = schedule.due if schedule else dt_util.utcnow()
+        return Timing(schedule=schedule) if schedule or args.get(IF) else None
+    waits = schedule is not None and schedule.event is not None
+    begins = schedule.due if schedule and not waits else dt_util.utcnow()
     value = read(hold, language, until=True)
     if isinstance(value, datetime) and value <= begins:
         value = read(hold, language, begins, until=True)
-    ends = None if value is None else schedule_of(hass, value, begins)
+    if waits and not isinstance(value, timedelta):
+        value = None
+    ends = None if value is None else schedule_of(run.hass, value, begins)
     if ends is None or ends.due - begins < MIN_HOLD:
-        raise ValidationError(f"for: {hold[:40]!r} is not understood; give {FOR_FORMS}")
+        forms = "5 minutes" if waits else FOR_FORMS
+        raise ValidationError(f"for: {hold[:40]!r} is not understood; give {forms}")
     if ends.due - begins > MAX_AHEAD:
         raise ValidationError("for: at most a year")
     return Timing(schedule=schedule, hold=ends.due - begins)
 
 
-WHEN, FOR, REPEAT = TIME_SLOTS
 UNTIL, DATE = "until", "date"
 WHEN_KEYS: Final = words_of(
     "when delay after at at_time schedule scheduled schedule_at schedule_time scheduled_at scheduled_for "
@@ -110,7 +170,8 @@ def with_times(
 
     Raises ValidationError for a time that cannot be read.
     """
-    values, slots = dict[str, Any](), {REPEAT: str(args.get(REPEAT) or "")}
+    values = dict[str, Any]()
+    slots = {slot: str(args.get(slot) or "") for slot in (REPEAT, IF)}
     times = {slot: args[slot] for slot in (WHEN, FOR) if args.get(slot)}
     domains = {record.domain for record in records}
     for key, value in given.items():
@@ -218,6 +279,7 @@ async def async_act_later(
             outcome.fail(entity_id, ValidationError(problem))
             del plans[entity_id]
     schedule = timing.schedule
+    watched = schedule.watched if schedule else []
     command = PlannedItem(
         verb=verb,
         entity_ids=tuple(plans),
@@ -225,10 +287,10 @@ async def async_act_later(
         told=_told(verb, given, run),
         schedule=schedule or Schedule(due=dt_util.utcnow()),
         hold=timing.hold.total_seconds(),
-        registered=registry_ids(run.hass, plans),
+        registered=registry_ids(run.hass, (*plans, *watched)),
         owner=Giver.of(run.speaker, user_of(run)),
     )
-    speaker = replace(run.speaker, due=schedule.due) if schedule else run.speaker
+    speaker = judged_for(schedule, run)
     free: list[str] = []
     for entity_id, made in plans.items():
         calls = calls_of(made, entity_id)
@@ -238,7 +300,8 @@ async def async_act_later(
             run.calls.denied[entity_id] = err
             outcome.fail(entity_id, f"was refused: {err}")
             continue
-        if waiting is None and schedule and is_planted(run, [entity_id], repeats=bool(schedule.days)):
+        named = [entity_id, *watched]
+        if waiting is None and schedule and is_planted(run, named, repeats=bool(schedule.days)):
             waiting = tuple(frozen_call(call, after_outside=True) for call in calls)
         if waiting is None:
             free.append(entity_id)
@@ -248,10 +311,19 @@ async def async_act_later(
     if not free:
         return
     if schedule is not None:
+        for note in waits_again(schedule, run):
+            outcome.note(note)
         await _async_plan(planned, replace(command, entity_ids=tuple(free)), outcome)
         return
     await async_carry_out({entity_id: plans[entity_id] for entity_id in free}, before, verb, run, outcome)
     await async_hold(planned, command, before, run, outcome)
+
+
+def judged_for(schedule: Schedule | None, run: ToolRun) -> Speaker:
+    """Return the speaker for whom something for later is judged: of an event as if it came now."""
+    if schedule is None or schedule.event is not None:
+        return run.speaker
+    return replace(run.speaker, due=schedule.due)
 
 
 def _let_wait(planned: Scheduler, command: PlannedItem, timing: Timing, run: ToolRun) -> HomeAgentError | str:
@@ -262,8 +334,7 @@ def _let_wait(planned: Scheduler, command: PlannedItem, timing: Timing, run: Too
 
     item = FrozenPlan(
         calls=command.approved or (),
-        due=timing.schedule.due if timing.schedule else None,
-        repeats=bool(timing.schedule and timing.schedule.days),
+        **asked_when(timing.schedule),
         hold=command.hold,
         begin=begin,
     )
@@ -271,6 +342,22 @@ def _let_wait(planned: Scheduler, command: PlannedItem, timing: Timing, run: Too
         return ConfirmationNeeded(freeze(run.hass, run.draft, item))
     except PermissionDenied as err:
         return err
+
+
+def asked_when(schedule: Schedule | None) -> dict[str, Any]:
+    """Return what a question says about the time: fields of `FrozenPlan`."""
+    if schedule is None:
+        return {}
+    event = schedule.event.clause if schedule.event else None
+    conditions = schedule.conditions
+    return {"due": schedule.due, "repeats": bool(schedule.days), "event": event, "conditions": conditions}
+
+
+def waits_again(schedule: Schedule, run: ToolRun) -> list[str]:
+    """Return what the model reads about an event that has come about before it is waited for."""
+    event = schedule.event
+    is_already = event is not None and any(is_so(run.hass, event.clause, one) for one in event.entity_ids)
+    return [NEXT_TIME] if is_already else []
 
 
 async def _async_plan(planned: Scheduler, command: PlannedItem, outcome: ControlOutcome) -> None:

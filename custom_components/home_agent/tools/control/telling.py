@@ -108,7 +108,7 @@ def tell_planned(
     """Return what a call planned, or did until a time; nothing if only words of the model can tell it."""
     if not isinstance(result, Mapping) or command is None or not result.keys() <= WHOLE | PLANNED:
         return ()
-    moment = ToldTime(command.due, command.schedule.days)
+    moment = ToldTime.of(command.schedule)
     if command.restores:
         now = tell(args, {part: result[part] for part in WHOLE & result.keys()}, run)
         is_brief = command.due - dt_util.utcnow() < SHORTEST

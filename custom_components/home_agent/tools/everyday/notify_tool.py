@@ -37,12 +37,21 @@ from ...safety.sanitizer.private_names import ordinary_words
 from ...safety.spoken_numbers import number_words
 from ...texts import fold, is_unspaced, one_line, words
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
+from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
-from ..control.later import MAX_ALIKE, NO_CODES, Timing, read_timing
+from ..control.later import (
+    MAX_ALIKE,
+    NO_CODES,
+    Timing,
+    asked_when,
+    async_read_timing,
+    judged_for,
+    waits_again,
+)
 from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, rooms_of
 from ..people import People, is_called, is_spoken
 from ..resolving.resolver import find_place, listed, plain
-from ..waiting import freeze
+from ..waiting import freeze, registry_ids
 from .choosing import user_of
 
 PERSON: Final = "person"
@@ -339,7 +348,7 @@ def check_time(message: Notice, timing: Timing | None, run: ToolRun) -> None:
     for wait in times_in(message.text, language_of_text(message.text, own) or own):
         if wait in waits:
             waits.remove(wait)
-    left = set(waits) - (timing.answers if timing is not None and timing.schedule is not None else set())
+    left = set(waits) - (timing.answers if timing is not None else set())
     if Wait.CONDITION in left and not message.text.rstrip().endswith(tuple(QUESTION_MARKS)):
         raise ValidationError(needs_automation(run))
     if Wait.REPEATED in left:
@@ -356,12 +365,14 @@ class NotifyTool(HomeAgentTool):
     title = "Send a message"
     description = "Tell people something, aloud or to_phone."
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
+    slot_words = TIME_SLOT_WORDS
     parameters = probatio.Schema(
         {
             probatio.Required("person", description="or room, everybody"): str,
             probatio.Required("message"): str,
             probatio.Optional("to_phone"): bool,
             probatio.Optional("when"): str,
+            probatio.Optional("if"): str,
             probatio.Optional("repeat"): str,
         }
     )
@@ -394,7 +405,7 @@ class NotifyTool(HomeAgentTool):
         if not text:
             raise ValidationError("message: say what is to be sent")
         message = Notice(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
-        timing = read_timing(run.hass, args, run.speaker.language)
+        timing = await async_read_timing(args, run)
         check_time(message, timing, run)
         if timing is not None and timing.schedule is not None:
             return await self._async_plan(message, timing.schedule, run)
@@ -452,7 +463,8 @@ class NotifyTool(HomeAgentTool):
         """
         if (planned := self._planned) is None:
             raise ValidationError("when is not available here")
-        audience = await self._async_audience(message, run, later=schedule.due)
+        later = dt_util.utcnow() if schedule.event else schedule.due
+        audience = await self._async_audience(message, run, later=later)
         # Where there are no devices now, there may be some by then.
         message = await self._async_checked(message, run, is_announced=bool(audience.devices))
         calls = self._calls(audience, message, run)
@@ -462,7 +474,7 @@ class NotifyTool(HomeAgentTool):
             raise ValidationError(f"{MAX_COMMANDS} commands are planned already; cancel some first")
         on_phone = {way.person for way in audience.ways if way.device is None}
         spare = {way.device.entity_id for way in audience.ways if way.device and way.person in on_phone}
-        speaker = replace(run.speaker, due=schedule.due)
+        speaker = judged_for(schedule, run)
         waiting: list[FrozenCall] = []
         denied: list[PermissionDenied] = []
         is_any_free = False
@@ -483,11 +495,12 @@ class NotifyTool(HomeAgentTool):
             told=f"tell {message.receiver}",
             schedule=schedule,
             approved=tuple(waiting) or None,
+            registered=registry_ids(run.hass, schedule.watched),
             owner=Giver.of(run.speaker, user_of(run)),
         )
         keep = partial(planned.async_put, command)
         if waiting:
-            item = FrozenPlan(calls=tuple(waiting), due=schedule.due, repeats=bool(schedule.days), begin=keep)
+            item = FrozenPlan(calls=tuple(waiting), **asked_when(schedule), begin=keep)
             raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
         now = dt_util.utcnow()
         notes: list[JsonValueType] = [
@@ -498,6 +511,7 @@ class NotifyTool(HomeAgentTool):
             and other.owner.conversation_id == command.owner.conversation_id
             and not other.is_same(command)
         ]
+        notes += waits_again(schedule, run)
         await keep()
         result: dict[str, JsonValueType] = {
             "planned": f"{command.told_at(now)}: {message.text}",

@@ -26,11 +26,14 @@ from ...planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ...regex import lazy_regex
 from ...texts import fold, leaves, one_line, words
 from ...timespans import WEEKDAYS, format_local, format_span, told_days
-from ...when import FORMS, forms, read_clock, read_days, read_length, read_moment
+from ...when import FORMS, forms, read_clock, read_length, read_moment
 from ..base import HomeAgentTool, ToolOutput, ToolRun
+from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import is_planted, named_by_person
+from ..control.later import async_read_schedule, waits_again
 from ..control.telling import tell_names
 from ..results import ToldAct, ToldValue, ValueKind
+from ..waiting import registry_ids
 from .choosing import user_of
 
 MAX_NAME: Final = 200
@@ -39,6 +42,7 @@ ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control s
 """Told where a timer is named after devices or after what is to be done with one."""
 YEARS_AHEAD: Final = 2
 WHEN_FORMS: Final = f"10 minutes, 2 hours, {FORMS}"
+SAY_WHEN: Final = "when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30"
 _NUMBER: Final = lazy_regex(r"\d+")
 MORNING: Final = time(9)
 """The time of day of a reminder that has only a date."""
@@ -51,10 +55,12 @@ class TimerTool(HomeAgentTool):
     title = "Timers and reminders"
     description = "Timers and reminders, which only announce. Lists and cancels commands for later."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    slot_words = TIME_SLOT_WORDS
     parameters = probatio.Schema(
         {
             probatio.Required("action"): probatio.In(("set", "list", "cancel", "extend")),
             probatio.Optional("when", description="10 minutes, 18:30, tomorrow 7:00"): str,
+            probatio.Optional("if"): str,
             probatio.Optional("name"): str,
             probatio.Optional("repeat"): str,
         }
@@ -83,19 +89,31 @@ class TimerTool(HomeAgentTool):
         if args["action"] == "set":
             if len(self._planned.timers()) >= MAX_TIMERS:
                 raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
-            schedule = _schedule(when, read_days(args.get("repeat") or "", speaker.language), run)
+            schedule = await async_read_schedule(
+                args, run, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=MORNING
+            )
+            if schedule is None or not when.strip():
+                raise ValidationError(SAY_WHEN)
             own_words = (is_own_words(name, text, speaker.person or "") for text in run.calls.origins.said)
             is_foreign = name and run.tainted and not run.confirmed and not any(own_words)
             if is_foreign or (schedule.days and is_planted(run, (), repeats=True)):
                 due = schedule.due if name else None
-                run.ask_first(self, {**args, "name": name}, due=due, days=schedule.days)
+                event = schedule.event.clause if schedule.event else None
+                run.ask_first(self, {**args, "name": name}, due=due, days=schedule.days, event=event)
             user_id = user_of(run)
-            giver = replace(Giver.of(speaker, user_id), user_id=user_id, outside=run.tainted)
-            timer = PlannedItem(verb=REMIND, told=name, schedule=schedule, owner=giver)
+            timer = PlannedItem(
+                verb=REMIND,
+                told=name,
+                schedule=schedule,
+                registered=registry_ids(run.hass, schedule.watched),
+                owner=replace(Giver.of(speaker, user_id), user_id=user_id, outside=run.tainted),
+            )
             await self._planned.async_add(timer, counts=read_length(when, speaker.language) is not None)
             result: dict[str, JsonValueType] = {"set": planned_row(timer, run)}
             is_order = read(name, speaker.language).kind is Mood.ORDER
-            if is_order or not domain_words().keys().isdisjoint(fold(name).split()):
+            if notes := waits_again(schedule, run):
+                result["note"] = notes[0]
+            elif is_order or not domain_words().keys().isdisjoint(fold(name).split()):
                 result["note"] = ONLY_REMINDS
             return result
         self._planned.look(run.speaker.device_id, run.speaker.language)
@@ -123,8 +141,8 @@ class TimerTool(HomeAgentTool):
         if not when:
             raise ValidationError("when: say by how much, such as 5 minutes, or until when")
         timer = meant_items(timers or items, name, "", run)[0]
-        if not timer.is_timer:
-            raise ValidationError("name: a planned command has no length; cancel it, and plan it again")
+        if not timer.is_timer or timer.schedule.event is not None:
+            raise ValidationError("name: what is planned so has no length; cancel it, and plan it again")
         self._check_unplanted(args, [timer], run)
         language = run.speaker.language
         if (length := read_length(when, language)) is not None:
@@ -178,8 +196,6 @@ class TimerTool(HomeAgentTool):
 
 def _schedule(when: str, days: tuple[int, ...] | None, run: ToolRun) -> Schedule:
     """Return when a timer is due. Raises ValidationError for an unclear or past time."""
-    if not when.strip():
-        raise ValidationError("when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30")
     language = run.speaker.language
     return read_schedule(
         run.hass, when.strip(), days, language, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=MORNING
@@ -213,11 +229,12 @@ def planned_row(item: PlannedItem, run: ToolRun) -> dict[str, JsonValueType]:
     now = dt_util.utcnow()
     origin: dict[str, JsonValueType] = {"from": OUTSIDE} if item.owner.outside else {}
     if item.is_timer:
-        row: dict[str, JsonValueType] = {
-            "id": item.id,
-            "due": f"{dt_util.as_local(item.due):%a} {format_local(item.due)}",
-            "in": format_span(max(0, (item.due - now).total_seconds())),
-        }
+        row: dict[str, JsonValueType] = {"id": item.id}
+        if item.schedule.event is not None or item.schedule.conditions:
+            row["due"] = item.schedule.told(now)
+        else:
+            row["due"] = f"{dt_util.as_local(item.due):%a} {format_local(item.due)}"
+            row["in"] = format_span(max(0, (item.due - now).total_seconds()))
         if item.told:
             row |= {"name": item.told} | origin
         if repeat := item.schedule.repeat:
@@ -344,6 +361,8 @@ def means_all(name: str, language: str) -> bool:
 
 def _is_at(moment: date | datetime, item: PlannedItem) -> bool:
     """Return whether something is due at a local time, or on a day, be it repeatedly."""
+    if item.schedule.event is not None:
+        return False
     if isinstance(moment, datetime):
         local = dt_util.as_local(moment)
         is_repeated = local.weekday() in item.schedule.days and local.time() == item.schedule.clock
@@ -397,9 +416,12 @@ def _is_described(item: PlannedItem, text: str, run: ToolRun) -> bool:
     Words for times may be of any language: "das am Samstag".
     """
     language, schedule, local = run.speaker.language, item.schedule, dt_util.as_local(item.due)
+    watched = (run.house.entities[each] for each in schedule.watched if each in run.house.entities)
     named = {*words(item.told), *(_kind_words() if item.is_timer else words(schedule.told(dt_util.utcnow())))}
     if item.message is not None:
         named.update(words(item.message.text))
+    for record in watched:
+        named.update(word for name in record.names for word in content_words(name))
     for record in filter(None, map(run.house.entities.get, item.entity_ids)):
         spoken = tuple(dict.fromkeys((find(language) or DEFAULT, DEFAULT)))
         area = run.house.areas.get(record.area_id or "")
