@@ -101,7 +101,7 @@ async def test_names_that_are_alike(secure: SecureHouse, agent: Agent) -> None:
     asked = await ask(agent, control("unlock", garden), control("unlock", yard))
     assert speech(asked) == "Should I unlock the Shed Lock (Garden) and the shed lock (Yard)?"
     done = await agent.say("Yes", conversation_id=asked.conversation_id)
-    assert speech(done) == "Shed Lock (Garden) and shed lock (Yard) unlocked."
+    assert speech(done) == "I unlocked the Shed Lock (Garden) and the shed lock (Yard)."
     third = add_lock(secure, "shed_three", "Shed Lock", "Yard")
     asked = await ask(agent, control("unlock", third))
     assert speech(asked) == f"Should I unlock the Shed Lock ({third})?"

@@ -339,7 +339,7 @@ class ActivityTool(HomeAgentTool):
         if isinstance(restored := result.get("restored"), Mapping):
             return tell_names("undone", restored, run)
         cancelled = result.get("cancelled")
-        return tell_names("cancelled", entities_of(cancelled), run) if are_entities(cancelled) else ()
+        return tell_names("plan_cancelled", entities_of(cancelled), run) if are_entities(cancelled) else ()
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:

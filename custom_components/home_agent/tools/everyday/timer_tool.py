@@ -157,7 +157,9 @@ class TimerTool(HomeAgentTool):
             return ()
         if "cancelled_commands" in result:
             is_alone = result.keys() == {"cancelled_commands"} and are_entities(result["cancelled_commands"])
-            return tell_names("cancelled", entities_of(result["cancelled_commands"]), run) if is_alone else ()
+            if not is_alone:
+                return ()
+            return tell_names("plan_cancelled", entities_of(result["cancelled_commands"]), run)
         timer = result.get("set")
         if result.keys() == {"set"} and isinstance(timer, Mapping) and not args.get("repeat"):
             return _told_set(timer, str(args.get("when") or ""), run.sentence)
@@ -187,10 +189,10 @@ def _told_set(timer: Mapping[str, Any], when: str, sentence: str) -> tuple[ToldA
     """
     when, numbers = when.strip(), _NUMBER.findall(when)
     beside = re.search(rf"(?<!\w){numbers[0]} \w+", sentence) if len(numbers) == 1 else None
-    if when and fold(when) in fold(sentence):
-        spoken = when
-    elif beside and read_length(when, "") is not None:
+    if beside and read_length(when, "") is not None:
         spoken = beside[0]
+    elif when and fold(when) in fold(sentence):
+        spoken = when[when.find(numbers[0]) :] if numbers else when  # without "at" and the like
     else:
         due = str(timer["due"]).split()[1:]
         if not due or due[0] != dt_util.now().date().isoformat():
