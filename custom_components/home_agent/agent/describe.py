@@ -116,13 +116,6 @@ def _spoken(hass: HomeAssistant, language: str) -> str:
     return nearest(asked, known, hass.config.country) or _ENGLISH
 
 
-ACTS: Final = {
-    "cover.set_cover_position": "moved",
-    "lock.open": "unlatched",
-    "valve.set_valve_position": "moved",
-}
-"""Services that are not told as their action is: `do_<act>` in the translations."""
-GENERIC: Final = {"turn_on": "on", "turn_off": "off", "toggle": "toggled"}
 SERVICE: Final = "service"
 """The act of any other service."""
 SET: Final = "set"
@@ -405,7 +398,7 @@ class _Describer:
     def _act(self, call: FrozenCall) -> tuple[ToldAct, Mapping[str, object]]:
         """Return what a call does, and the rest of its data."""
         action, data = f"{call.domain}.{call.service}", dict(data_of(call))
-        key = ACTS.get(action) or act_of(call.domain, call.service) or GENERIC.get(call.service, SERVICE)
+        key = act_of(call.domain, call.service)
         key = key if self._find(f"do_{key}") else SERVICE
         values: tuple[ToldValue, ...] = ()
         if isinstance(number := data.get(SETTING.get(action, "")), int | float):
@@ -428,10 +421,8 @@ class _Describer:
             return self.joined([*act.names, *self.named(act.entity_ids, case)])
         kind = act.kind if act.kind in COUNTED else DEVICE
         targets = self.phrase(f"count_{kind}", number, count=str(number))
-        return self.phrase("in_place", targets=targets, place=self._place(act)) if act.place else targets
-
-    def _place(self, act: ToldAct) -> str:
-        return with_article(act.place, self.language, NameCase.PREPOSITION) if act.place else ""
+        place = with_article(act.place, self.language, NameCase.PREPOSITION)
+        return self.phrase("in_place", targets=targets, place=place) if place else targets
 
     def _with_data(self, name: str, data: Mapping[str, object]) -> str:
         text = told(data, full=self.full).text
@@ -591,8 +582,9 @@ class _Describer:
             values = [self._value(value) for value in act.values]
             if None in values:
                 return None
-            words = {"value": self.joined([*filter(None, values)]), "place": self._place(act)}
-            words["targets"] = targets = self._targets(act)
+            targets, value = self._targets(act), self.joined([*filter(None, values)])
+            place = with_article(act.place, self.language, NameCase.PREPOSITION)
+            words = {"targets": targets, "value": value, "place": place}
             frame, when = "done", ""
             if act.when is not None:
                 frame, when = "later", self._when(act.when.due, act.when.days)
@@ -681,7 +673,7 @@ def with_article(name: str, language: str, case: NameCase) -> str:
     """Return the name of a device or a room with the article that a language puts before it."""
     own = find(language) or DEFAULT
     first, *others = fold(name).split() or [""]
-    if case is NameCase.TITLE:
+    if case is NameCase.TITLE or not name:
         return name
     if always := next(iter(words(own, "spoken_names.always")), ""):
         owners = tuple(words(own, "spoken_names.owners"))

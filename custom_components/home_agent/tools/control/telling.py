@@ -65,6 +65,13 @@ BY_ACTION: Final[Mapping[str, str]] = {
     **dict.fromkeys(("arm_away", "arm_home", "arm_night", "arm_vacation"), "armed"),
 }
 """The act of each action, where a domain does not say otherwise."""
+BY_SERVICE: Final[Mapping[str, str]] = {
+    **BY_ACTION,
+    "toggle": "toggled",
+    "set_cover_position": "moved",
+    "set_valve_position": "moved",
+}
+"""The act of a service that no action of its domain calls alone."""
 BY_STATE: Final = frozenset(("on", "off", "open", "closed", "opening", "closing"))
 """States with a sentence, which tells more than the action: something may be on its way only."""
 STATES_FIRST: Final = frozenset(("toggle", "open", "close"))
@@ -72,17 +79,17 @@ STATES_FIRST: Final = frozenset(("toggle", "open", "close"))
 type _Sentence = tuple[str, tuple[ToldValue, ...]]
 
 
-def act_of(domain: str, service: str) -> str | None:
-    """Return the act of a service; None if that would tell too little, as of one that arms in some mode."""
-    if (facts := DOMAINS.get(domain)) is None:
-        return None
+def act_of(domain: str, service: str) -> str:
+    """Return the act of a service; nothing if that would tell too little, as of one that arms in a mode."""
+    actions = DOMAINS[domain].actions if domain in DOMAINS else {}
     acts = {
-        (action.service, facts.told.get(verb) or BY_ACTION.get(verb))
-        for verb, action in facts.actions.items()
+        (action.service, act)
+        for verb, action in actions.items()
+        if (act := DOMAINS[domain].told.get(verb) or BY_ACTION.get(verb))
     }
     own = {act for name, act in acts if name == service}
-    act = own.pop() if len(own) == 1 else None
-    return act if sum(other == act for _, other in acts) == 1 else None
+    sole = [act for act in own if len(own) == 1 and sum(act == other for _, other in acts) == 1]
+    return sole[0] if sole else BY_SERVICE.get(service, "")
 
 
 def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[ToldAct, ...]:
@@ -122,17 +129,12 @@ def tell_planned(
         is_clear = "done" in result and due - dt_util.utcnow() >= SHORTEST and _days_ahead(due) == 0
         return tuple(replace(act, until=due) for act in now) if is_clear else ()
     domains = {entity_id.partition(".")[0] for entity_id in command.entity_ids}
-    if (
-        result.keys() & WHOLE
-        or command.hold
-        or (days and command.schedule.sun)
-        or (not days and _days_ahead(due) > 1)
-        or len(domains) > 1
-    ):
+    is_sayable = not command.schedule.sun if days else _days_ahead(due) in (0, 1)
+    if result.keys() & WHOLE or command.hold or not is_sayable or len(domains) > 1:
         return ()
     state = run.hass.states.get(command.entity_ids[0])
     act = _act(command.verb, command.given, state, run, later=True) if state is not None else None
-    if act is None:
+    if act is None or act[0] == CHANGED:
         return ()
     _verb, target, _given = read_args(args)
     told = _told(act, command.entity_ids, target, _referents(target, command.entity_ids, run.house), run)
