@@ -60,6 +60,7 @@ async def test_every_act_is_a_sentence(hass: HomeAssistant, language: str) -> No
             {},
             {"already": True},
             {"until": EVENING},
+            {"undone": True},
             {"when": ToldTime(EVENING)},
             {"when": ToldTime(TOMORROW)},
             {"when": ToldTime(EVENING, (0, 1))},
@@ -92,6 +93,7 @@ async def test_every_act_is_a_sentence(hass: HomeAssistant, language: str) -> No
             [act("on"), act("locked", "lock.door"), ToldAct(key="timer_cancelled")],
             "I turned on the Hall and locked the Front Door. I cancelled the timer.",
         ),
+        ("en", [act("off", undone=True)], "I've undone that and turned off the Hall."),
         ("en", [ToldAct(key="off", count=6, kind="light")], "I turned off 6 lights."),
         (
             "en",

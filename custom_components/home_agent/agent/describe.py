@@ -139,7 +139,7 @@ _NUMBER_FORMS = lazy_regex(r"\[([^\[\]]*)\]")
 """Forms of a word by a number: `[one/other]`, or `[one/few/many]`."""
 
 
-FORMS: Final = {"done": 0, "until": 0, "ask": 1, "later": 2}
+FORMS: Final = {"done": 0, "undone": 0, "until": 0, "ask": 1, "later": 2}
 """The sentences around clauses, `<frame>_frame` in the translations, and the form that a clause has in each.
 
 A clause, `do_<act>`, has up to three forms with `|` between them; the last one stands for missing ones.
@@ -585,7 +585,7 @@ class _Describer:
             targets, value = self._targets(act), self.joined([*filter(None, values)])
             place = with_article(act.place, self.language, NameCase.PREPOSITION)
             words = {"targets": targets, "value": value, "place": place}
-            frame, when = "done", ""
+            frame, when = "undone" if act.undone else "done", ""
             if act.when is not None:
                 frame, when = "later", self._when(act.when.due, act.when.days)
             elif act.until is not None:

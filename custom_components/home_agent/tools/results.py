@@ -202,6 +202,8 @@ class ToldAct:
     values: Sequence[ToldValue] = ()
     already: bool = False
     """Whether all of it was so before."""
+    undone: bool = False
+    """Whether it only took back what had been done before."""
     when: ToldTime | None = None
     """When it happens, if that is not now."""
     until: datetime | None = None

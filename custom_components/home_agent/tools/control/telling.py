@@ -74,6 +74,8 @@ BY_SERVICE: Final[Mapping[str, str]] = {
 """The act of a service that no action of its domain calls alone."""
 BY_STATE: Final = frozenset(("on", "off", "open", "closed", "opening", "closing"))
 """States with a sentence, which tells more than the action: something may be on its way only."""
+PLAIN_STATES: Final = frozenset(("on", "off", "open", "closed", "locked", "unlocked"))
+"""States that are called as the act is that leads to them."""
 STATES_FIRST: Final = frozenset(("toggle", "open", "close"))
 """Actions that are told by the state afterwards."""
 type _Sentence = tuple[str, tuple[ToldValue, ...]]
@@ -237,6 +239,14 @@ def tell_names(key: str, entity_ids: Iterable[str], run: ToolRun) -> tuple[ToldA
     ids = sorted(set(entity_ids) & run.house.entities.keys())
     told = _told((key, ()), ids, Target(name="*"), len(ids), run) if ids else None
     return (told,) if told and (told.entity_ids or told.count) else ()
+
+
+def tell_undone(restored: Mapping[str, object], run: ToolRun) -> tuple[ToldAct, ...]:
+    """Return which entities are as they were, by their state where that is one and the same."""
+    states = {str(shown) for shown in restored.values()}
+    if len(states) > 1 or not states <= PLAIN_STATES:
+        return tell_names("undone", restored, run)
+    return tuple(replace(act, undone=True) for act in tell_names(states.pop(), restored, run))
 
 
 def _told(act: _Sentence, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> ToldAct:
