@@ -235,3 +235,55 @@ async def test_a_picture_marks_the_task(
         model_server.script([tool_calls([("test__buy", {"what": "milk"})]), text("So.")])
         await generate(hass, llm_api=Shopping(hass, buy), context=Context(), attachments=attachments)
         assert len(buy.bought) == bought
+
+
+QUESTIONS = {
+    "open": {"type": "noul", "instructions": "Is a window open?"},
+    "room": {
+        "type": "choice",
+        "instructions": "Where is the cat?",
+        "criteria": {"kitchen": "beside the stove", "garden": "outside"},
+    },
+    "mess": {
+        "type": "score",
+        "instructions": "How untidy is it?",
+        "criteria": ["tidy", "lived in", "a mess"],
+    },
+}
+JUDGED = {"open": 0.9, "room": {"kitchen": 0.2, "garden": 0.6}, "mess": {"0": 0.0, "1": 0.5, "2": 0.5}}
+
+
+@pytest.mark.skipif(not hasattr(ai_task, "async_evaluate"), reason="Home Assistant has it from 2026.11 on")
+async def test_evaluation(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
+    """A yes with its probability, a choice and a score, from one request."""
+
+    async def evaluate() -> Any:
+        questions = probatio.Schema(dict)(QUESTIONS)
+        entity_id = hass.states.async_entity_ids("ai_task")[0]
+        evaluated = vars(ai_task)["async_evaluate"]
+        result = await evaluated(
+            hass, task_name="look", questions=questions, state={"cat": "outside"}, entity_id=entity_id
+        )
+        return result.as_dict()["answers"]
+
+    model_server.script([text(f"```json\n{json.dumps(JUDGED)}\n```")])
+    answers = await evaluate()
+    assert answers["open"] == {"type": "noul", "noul": 0.9}
+    assert answers["room"]["choice"] == "garden"
+    assert answers["room"]["probabilities"] == pytest.approx({"kitchen": 0.25, "garden": 0.75})
+    assert answers["mess"] == {"type": "score", "score": 1.5, "probabilities": [0.0, 0.5, 0.5]}
+    (request,) = model_server.chats
+    schema = request.json["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["room"]["required"] == ["kitchen", "garden"]
+    assert "outside" in request.messages[-1]["content"]
+    assert "tools" not in request.json
+    for wrong in (
+        {},
+        {**JUDGED, "open": "yes"},
+        {**JUDGED, "open": 7},
+        {**JUDGED, "room": {"kitchen": 1}},
+        [1],
+    ):
+        model_server.script([text(json.dumps(wrong))])
+        with pytest.raises(HomeAssistantError, match="look"):
+            await evaluate()

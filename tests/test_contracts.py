@@ -11,6 +11,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.agent.turn import GuardedAPIInstance
+from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components import conversation
@@ -187,6 +188,26 @@ class TestTools:
         with pytest.raises(probatio.MultipleInvalid) as error:
             schema({"a": "x"})
         assert {str(problem.path[-1]) for problem in error.value.errors} == {"a", "b"}
+
+    def test_a_tool_that_declares_nothing_may_do_anything(self) -> None:
+        """We trust what a tool of another integration declares, so silence has to mean the least safe."""
+        assert dataclasses.asdict(llm.Tool.annotations) == {
+            "read_only": False,
+            "destructive": True,
+            "idempotent": False,
+            "open_world": True,
+        }
+
+    async def test_tools_of_home_assistant_are_named_after_their_integration(
+        self, hass: HomeAssistant, agent: Agent
+    ) -> None:
+        """They are recognised by the part behind the prefix, and told from ours by having one."""
+        context = llm.LLMContext(DOMAIN, Context(), "en", conversation.DOMAIN, None)
+        offered = (await llm.async_get_api(hass, llm.LLM_API_ASSIST, context)).tools
+        names = {tool.name for tool in offered}
+        assert "intent__HassTurnOn" in names
+        assert all("__" in name for name in names)
+        assert not any("__" in name for name in agent.entry.runtime_data.handler.tools)
 
 
 class TestOwnSentences:

@@ -163,6 +163,7 @@ CONF_PERSONA: Final = "persona"
 CONF_RESPONSE_STYLE: Final = "response_style"
 CONF_QUICK_CONFIRMATIONS: Final = "quick_confirmations"
 CONF_SILENT_IN_ROOM: Final = "silent_in_room"
+CONF_ONE_MOMENT: Final = "one_moment"
 
 # Tools
 CONF_TOOLS_NATIVE: Final = "tools_enable_native"
@@ -320,6 +321,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_RESPONSE_STYLE: "concise",
     CONF_QUICK_CONFIRMATIONS: True,
     CONF_SILENT_IN_ROOM: False,
+    CONF_ONE_MOMENT: True,
     CONF_TOOLS_NATIVE: True,
     CONF_TOOLS_DISABLED: [],
     CONF_TOOLS_MAX_CALLS: 5,
@@ -388,4 +390,6 @@ EVENT_ERROR: Final = EventType[EventData](f"{DOMAIN}.error")
 MAX_SENTENCE_CHARS: Final = 8_000
 """Longer sentences are refused before anything reads them."""
 HEARTBEAT_SECONDS: Final = 3.0
+MOMENT_SECONDS: Final = 1.2
+"""How long a voice turn may be silent before one moment is asked for."""
 MAX_RESULT_CHARS: Final = 8000

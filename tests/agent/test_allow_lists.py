@@ -107,20 +107,6 @@ async def test_all_lights_are_those_of_the_list(hass: HomeAssistant, model_serve
     assert [name for name in ELSEWHERE if name in shown] == []
 
 
-async def test_control_is_narrower_than_sight(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What may only be seen is read and not controlled, alone or in a group."""
-    lists = {"controllable_entities": {"entities": ["light.kitchen_ceiling"]}}
-    agent = await kitchen_agent(hass, model_server, **lists)
-    shown = await call(agent, "ha_query", {"entity_id": "light.kitchen_counter"})
-    assert shown["success"]
-    result = await call(agent, "ha_control", {"action": "turn_on", "entity_id": "light.kitchen_counter"})
-    assert not result["success"]
-    assert "not control" in json.dumps(result)
-    result = await call(agent, "ha_control", {"action": "turn_on", "entity_id": "light.kitchen_ceiling"})
-    assert result["success"]
-    assert {lamp for lamp, state in states(hass).items() if state == "on"} == {"light.kitchen_ceiling"}
-
-
 async def test_groups_scripts_and_scenes(hass: HomeAssistant, model_server: ModelServer) -> None:
     """What a group, a script or a scene does outside of the list is refused, and so is what is unknown."""
     assert await async_setup_component(hass, "script", {"script": SCRIPTS})

@@ -305,9 +305,12 @@ async def test_two_servers_outside_are_both_warned_about(
     assert {key: agent.entry.options[key] for key in typed} == typed
 
 
-@pytest.mark.parametrize(
-    ("page", "step", "typed"),
-    [
+async def test_other_servers_outside_are_warned_about(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    """Nothing is stored before somebody has read what the server receives; one at home needs no word."""
+    agent = await async_agent(hass, model_server)
+    for page, step, typed in [
         (
             "web",
             "external_cloud",
@@ -322,32 +325,21 @@ async def test_two_servers_outside_are_both_warned_about(
                 "vector_db_embedding_model": "embedder",
             },
         ),
-    ],
-)
-async def test_other_servers_outside_are_warned_about(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    *,
-    other_model_server: ModelServer,
-    page: str,
-    step: str,
-    typed: dict[str, Any],
-) -> None:
-    """Nothing is stored before somebody has read what the server receives; one at home needs no word."""
-    agent = await async_agent(hass, model_server)
-    flows = hass.config_entries.options
-    field = next(key for key in typed if key.endswith("base_url"))
-    for address, expected in ((other_model_server.url, None), (outside(other_model_server), step)):
-        told = await save(hass, agent.entry, page, {**typed, field: address})
-        if expected is None:
-            assert told.get("step_id") != step
-            continue
-        assert told["step_id"] == expected
-        assert told["description_placeholders"]["host"] == "models.example.com"
-        assert field not in agent.entry.options or agent.entry.options[field] != address
-        await flows.async_configure(told["flow_id"], {"next_step_id": "vector_save"})
-        await hass.async_block_till_done(wait_background_tasks=True)
-        assert agent.entry.options[field] == address
+    ]:
+        with subtests.test(page=page, step=step):
+            flows = hass.config_entries.options
+            field = next(key for key in typed if key.endswith("base_url"))
+            for address, expected in ((other_model_server.url, None), (outside(other_model_server), step)):
+                told = await save(hass, agent.entry, page, {**typed, field: address})
+                if expected is None:
+                    assert told.get("step_id") != step
+                    continue
+                assert told["step_id"] == expected
+                assert told["description_placeholders"]["host"] == "models.example.com"
+                assert field not in agent.entry.options or agent.entry.options[field] != address
+                await flows.async_configure(told["flow_id"], {"next_step_id": "vector_save"})
+                await hass.async_block_till_done(wait_background_tasks=True)
+                assert agent.entry.options[field] == address
 
 
 async def test_tools_of_others_may_tell_states(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -48,41 +48,32 @@ async def test_what_was_done(
     assert done.continue_conversation is False
 
 
-@pytest.mark.parametrize(
-    ("shows", "said"),
-    [
-        ("unlocking", "In progress: the Front Door."),
-        ("jammed", "I sent the command, but the Front Door hasn't changed yet."),
-    ],
-)
 async def test_what_does_not_show(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    monkeypatch: pytest.MonkeyPatch,
-    shows: str,
-    said: str,
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lock that is slow or stuck is not called unlocked."""
     monkeypatch.setattr("custom_components.home_agent.tools.control.planning.SETTLE_SECONDS", 0.01)
+    agent = await secure.async_agent(model_server)
+    shown = iter(("unlocking", "jammed"))
 
     async def unlock(call: ServiceCall) -> None:
-        hass.states.async_set("lock.front_door", shows, {"friendly_name": "Front Door"})
+        hass.states.async_set("lock.front_door", next(shown), {"friendly_name": "Front Door"})
 
-    agent = await secure.async_agent(model_server)
     hass.services.async_register("lock", "unlock", unlock)
-    model_server.script([tool_calls([control("unlock", "lock.front_door")]), text("Hm.")])
-    asked = await agent.say("Open it")
-    done = await agent.say("yes", conversation_id=asked.conversation_id)
-    assert speech(done) == said
+    for said in (
+        "In progress: the Front Door.",
+        "I sent the command, but the Front Door hasn't changed yet.",
+    ):
+        secure.reset()
+        model_server.script([tool_calls([control("unlock", "lock.front_door")]), text("Hm.")])
+        asked = await agent.say("Open it")
+        done = await agent.say("yes", conversation_id=asked.conversation_id)
+        assert speech(done) == said
 
 
 @pytest.mark.parametrize(
     ("language", "yes"),
-    [
-        *(("en", "yes"), ("de", "ja"), ("fr", "oui"), ("es", "sí"), ("nl", "ja"), ("it", "sì")),
-        *(("pt", "sim"), ("pl", "tak"), ("sv", "ja"), ("da", "ja"), ("nb", "ja"), ("ru", "да")),
-    ],
+    [("en", "yes"), ("de", "ja")],
 )
 async def test_a_mixed_turn_tells_what_it_did(
     hass: HomeAssistant, model_server: ModelServer, agent: Agent, language: str, yes: str

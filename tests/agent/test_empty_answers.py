@@ -39,21 +39,20 @@ async def test_a_command_is_carried_out_after_silence(
     assert (first["reasoning_effort"], again.get("reasoning_effort")) == ("high", None)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "said"),
-    [
-        ("Turn on the kitchen ceiling", "Sorry, I didn't do that. Nothing was changed."),
-        ("Tell me a fairy tale", "Sorry, I don't have an answer to that."),
-    ],
-)
 async def test_silence_twice_is_told(
-    hass: HomeAssistant, model_server: ModelServer, agent: Agent, sentence: str, said: str
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, subtests: pytest.Subtests
 ) -> None:
     """After the second silence one honest sentence ends the turn."""
-    model_server.script([text(""), thinking("Hm.", finish="length")])
-    assert speech(await agent.say(sentence)) == said
-    assert len(model_server.chats) == 2
-    assert hass.states.get(LIGHT).state == "off"
+    for sentence, said in [
+        ("Turn on the kitchen ceiling", "Sorry, I didn't do that. Nothing was changed."),
+        ("Tell me a fairy tale", "Sorry, I don't have an answer to that."),
+    ]:
+        with subtests.test(sentence=sentence, said=said):
+            model_server.clear()
+            model_server.script([text(""), thinking("Hm.", finish="length")])
+            assert speech(await agent.say(sentence)) == said
+            assert len(model_server.chats) == 2
+            assert hass.states.get(LIGHT).state == "off"
 
 
 async def test_silence_after_success_needs_no_request(model_server: ModelServer, agent: Agent) -> None:

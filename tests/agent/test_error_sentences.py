@@ -56,19 +56,19 @@ CAUSES: dict[str, tuple[Reply, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("cause", CAUSES)
 async def test_the_sentence_tells_the_cause(
-    hass: HomeAssistant, model_server: ModelServer, cause: str
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
     """Each kind of failure has its own sentence and its own type."""
     agent = await async_agent(hass, model_server, NO_FALLBACK)
-    errors = async_capture_events(hass, EVENT_ERROR)
-    finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
-    reply, error_type, sentence = CAUSES[cause]
-    model_server.default = reply
-    assert speech(await agent.say("Tell me a story")) == sentence
-    assert [event.data["error_type"] for event in errors] == [error_type]
-    assert [event.data["error_type"] for event in finished] == [error_type]
+    for cause, (reply, error_type, sentence) in CAUSES.items():
+        with subtests.test(cause=cause):
+            errors = async_capture_events(hass, EVENT_ERROR)
+            finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
+            model_server.default = reply
+            assert speech(await agent.say("Tell me a story")) == sentence
+            assert [event.data["error_type"] for event in errors] == [error_type]
+            assert [event.data["error_type"] for event in finished] == [error_type]
 
 
 @pytest.mark.parametrize(

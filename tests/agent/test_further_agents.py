@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import device_registry as dr, entity_registry as er, llm
@@ -68,16 +66,6 @@ async def test_lists_bind_one_of_them(hass: HomeAssistant, model_server: ModelSe
     assert hass.states.get(LAMP).state == "on"
 
 
-async def test_policies(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A rule of one agent does not bind the other."""
-    household, guests = await two(hass, model_server, visible_entities={}, policy_blocked=["light.bed_light"])
-    args = {"action": "turn_on", "entity_id": LAMP}
-    refused = await call(guests, "ha_control", args)
-    assert "does not allow" in json.dumps(refused)
-    assert hass.states.get(LAMP).state == "off"
-    assert (await call(household, "ha_control", args))["success"]
-
-
 async def test_a_model_of_its_own(hass: HomeAssistant, model_server: ModelServer) -> None:
     """An agent may ask another model of the same server."""
     household, guests = await two(hass, model_server, llm_model="small-model")
@@ -131,32 +119,6 @@ async def test_events_name_the_agent(hass: HomeAssistant, model_server: ModelSer
         await agent.say("Hello there")
     assert [event["config_entry_id"] for event in finished] == [household.entry.entry_id] * 2
     assert [event.get("subentry_id") for event in finished] == [None, guests.agent_id]
-
-
-@pytest.mark.parametrize(
-    ("own", "shared"),
-    [
-        ({"shared_memory": True}, True),
-        ({"shared_memory": False}, False),
-        ({}, False),
-        ({"visible_entities": {}}, True),
-    ],
-    ids=["household", "own", "with-a-list", "without-a-list"],
-)
-async def test_memory(
-    hass: HomeAssistant, model_server: ModelServer, own: dict[str, Any], shared: bool
-) -> None:
-    """A further agent remembers with the household or for itself; by default its list decides."""
-    household, guests = await two(hass, model_server, **own)
-    bins = {"action": "remember", "text": "The bins go out on Tuesday"}
-    await call(guests, "memory", bins, "Remember that the bins go out on Tuesday")
-    for agent, knows in ((guests, True), (household, shared)):
-        found = json.dumps(await call(agent, "memory", {"action": "recall", "text": "*"}))
-        assert ("Tuesday" in found) is knows
-    plumber = {"action": "remember", "text": "The plumber is called Bob"}
-    await call(household, "memory", plumber, "Remember that the plumber is called Bob")
-    found = json.dumps(await call(guests, "memory", {"action": "recall", "text": "*"}))
-    assert ("Bob" in found) is shared
 
 
 async def test_llm_apis(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -58,24 +58,30 @@ async def test_an_order_without_a_call_is_asked_once_more(
     assert "Enjoy" not in str(model_server.chats[-1].messages)
 
 
-@pytest.mark.parametrize("again", ["I cannot reach the sauna.", "There you go: a poem about a lamp."])
-async def test_the_second_answer_counts(model_server: ModelServer, agent: Agent, again: str) -> None:
-    model_server.script([text("Done!"), text(again)])
-    answer, pieces = await heard(agent, "Turn on the sauna")
-    assert answer == "".join(pieces) == again
-    assert len(model_server.chats) == 2
+async def test_the_second_answer_counts(
+    model_server: ModelServer, agent: Agent, subtests: pytest.Subtests
+) -> None:
+    for again in ["I cannot reach the sauna.", "There you go: a poem about a lamp."]:
+        with subtests.test(again=again):
+            model_server.clear()
+            model_server.script([text("Done!"), text(again)])
+            answer, pieces = await heard(agent, "Turn on the sauna")
+            assert answer == "".join(pieces) == again
+            assert len(model_server.chats) == 2
 
 
-@pytest.mark.parametrize("second", [text(""), status(400, "no")])
-async def test_no_second_answer(model_server: ModelServer, agent: Agent, second: object) -> None:
+async def test_no_second_answer(model_server: ModelServer, agent: Agent, subtests: pytest.Subtests) -> None:
     """The person still hears an honest sentence."""
-    model_server.script([text("Done."), second])
-    assert (await heard(agent, "Turn on the light"))[0] == NOT_DONE
+    for second in [text(""), status(400, "no")]:
+        with subtests.test(second=second):
+            model_server.script([text("Done."), second])
+            assert (await heard(agent, "Turn on the light"))[0] == NOT_DONE
 
 
-@pytest.mark.parametrize(
-    ("sentence", "answer"),
-    [
+async def test_an_answer_is_spoken_as_it_is(
+    model_server: ModelServer, agent: Agent, subtests: pytest.Subtests
+) -> None:
+    for sentence, answer in [
         ("Turn on the light", "Which light do you mean?"),
         ("Turn on the light", "It is on already."),
         ("Turn on the sauna", "There is no sauna here."),
@@ -84,27 +90,14 @@ async def test_no_second_answer(model_server: ModelServer, agent: Agent, second:
         ("it is freezing in here", "The living room is at 17 degrees."),
         ("Tell me a story", "I opened the door. It was dark."),
         ("leave it like that", "Okay, enjoy your book."),
-    ],
-)
-async def test_an_answer_is_spoken_as_it_is(
-    model_server: ModelServer, agent: Agent, sentence: str, answer: str
-) -> None:
-    model_server.script([text(chunks=[f"{word} " for word in answer.split()])])
-    spoken, pieces = await heard(agent, sentence)
-    assert spoken.strip() == answer
-    assert (len(pieces) == 1) is (read(sentence, "en").kind is Mood.ORDER), "all else streams"
-    assert len(model_server.chats) == 1
-
-
-@pytest.mark.parametrize(
-    "answer", ["I've turned on the light.", "The kitchen is lit, and it is 20.5 degrees there.", "Enjoy!"]
-)
-async def test_after_a_call_that_worked_all_words_pass(
-    model_server: ModelServer, agent: Agent, answer: str
-) -> None:
-    model_server.script([tool_calls([ON]), text(answer)])
-    assert (await heard(agent, "Turn on the light and tell me how warm it is"))[0] == answer
-    assert len(model_server.chats) == 2
+    ]:
+        with subtests.test(sentence=sentence, answer=answer):
+            model_server.clear()
+            model_server.script([text(chunks=[f"{word} " for word in answer.split()])])
+            spoken, pieces = await heard(agent, sentence)
+            assert spoken.strip() == answer
+            assert (len(pieces) == 1) is (read(sentence, "en").kind is Mood.ORDER), "all else streams"
+            assert len(model_server.chats) == 1
 
 
 async def test_words_beside_the_call_of_an_order_are_early(model_server: ModelServer, agent: Agent) -> None:
@@ -113,24 +106,23 @@ async def test_words_beside_the_call_of_an_order_are_early(model_server: ModelSe
     assert answer == "".join(pieces) == "It is on."
 
 
-@pytest.mark.parametrize(
-    ("answer", "spoken"),
-    [
+async def test_a_failure_is_never_hidden(
+    model_server: ModelServer, agent: Agent, subtests: pytest.Subtests
+) -> None:
+    """One sentence is added, and nothing is asked again."""
+    for answer, spoken in [
         ("The sauna is now on.", f"The sauna is now on. {NOT_DONE}"),
         ("Done.", f"Done. {NOT_DONE}"),
         ("There is no sauna.", "There is no sauna."),
         ("I could not find it.", "I could not find it. "),
         ("Which room is it in?", "Which room is it in?"),
-    ],
-)
-async def test_a_failure_is_never_hidden(
-    model_server: ModelServer, agent: Agent, answer: str, spoken: str
-) -> None:
-    """One sentence is added, and nothing is asked again."""
-    model_server.script([tool_calls([SAUNA]), text(answer)])
-    heard_answer, pieces = await heard(agent, "Turn on the sauna")
-    assert heard_answer == "".join(pieces).strip() == spoken.strip()
-    assert len(model_server.chats) == 2
+    ]:
+        with subtests.test(answer=answer, spoken=spoken):
+            model_server.clear()
+            model_server.script([tool_calls([SAUNA]), text(answer)])
+            heard_answer, pieces = await heard(agent, "Turn on the sauna")
+            assert heard_answer == "".join(pieces).strip() == spoken.strip()
+            assert len(model_server.chats) == 2
 
 
 async def test_what_failed_is_named(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
@@ -140,9 +132,3 @@ async def test_what_failed_is_named(hass: HomeAssistant, model_server: ModelServ
     answer, _ = await heard(agent, "Turn on the ceiling light and the bed light")
     assert answer.startswith("Both lights are on now. ")
     assert "bed light" in answer
-
-
-async def test_a_failure_that_was_mended_is_none(model_server: ModelServer, agent: Agent) -> None:
-    model_server.script([tool_calls([SAUNA]), tool_calls([ON]), text("The kitchen light is on.")])
-    answer, _ = await heard(agent, "Turn on the kitchen light and tell me about it")
-    assert answer == "The kitchen light is on."

@@ -69,22 +69,21 @@ async def async_execute(hass: HomeAssistant, tool: str, args: dict[str, Any]) ->
     return found
 
 
-@pytest.mark.parametrize("case", HUGE)
 async def test_a_call_that_is_too_large(
-    hass: HomeAssistant, agent: Agent, caplog: pytest.LogCaptureFixture, case: str
+    hass: HomeAssistant, agent: Agent, caplog: pytest.LogCaptureFixture, subtests: pytest.Subtests
 ) -> None:
     """It is refused at once, with a reason, and nothing happens."""
-    tool, args = HUGE[case]
-    if tool not in agent.entry.runtime_data.handler.tools:
-        pytest.fail(f"there is no tool {tool}")
-    called = []
-    hass.bus.async_listen(EVENT_CALL_SERVICE, called.append)
-    answer = await async_execute(hass, tool, args)
-    await hass.async_block_till_done()
-    assert answer["success"] is False
-    assert len(answer["error"]) <= 600
-    assert [event for event in called if event.data["domain"] != DOMAIN] == []
-    assert "Traceback" not in caplog.text
+    for case, (tool, args) in HUGE.items():
+        with subtests.test(case=case):
+            assert tool in agent.entry.runtime_data.handler.tools
+            called = []
+            hass.bus.async_listen(EVENT_CALL_SERVICE, called.append)
+            answer = await async_execute(hass, tool, args)
+            await hass.async_block_till_done()
+            assert answer["success"] is False
+            assert len(answer["error"]) <= 600
+            assert [event for event in called if event.data["domain"] != DOMAIN] == []
+            assert "Traceback" not in caplog.text
 
 
 async def test_the_refusal_names_the_slot_and_its_limit(hass: HomeAssistant, agent: Agent) -> None:
@@ -166,21 +165,26 @@ PIECES = (
 )
 
 
-@pytest.mark.parametrize("reader", READERS)
-def test_what_a_sentence_and_an_answer_pass_is_linear(reader: str) -> None:
+def test_what_a_sentence_and_an_answer_pass_is_linear(subtests: pytest.Subtests) -> None:
     """However long they are, and whatever they repeat."""
-    assert too_slow(READERS[reader], PIECES) == ""
+    for name, reader in READERS.items():
+        with subtests.test(name):
+            assert too_slow(reader, PIECES) == ""
 
 
-@pytest.mark.parametrize("piece", ["turn on the lamp ", "code:", "1", "in ", "(", "\u0301", "😀"])
-async def test_a_sentence_that_is_too_long(agent: Agent, model_server: ModelServer, piece: str) -> None:
+async def test_a_sentence_that_is_too_long(
+    agent: Agent, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
     """The person hears why, no model is asked, and the next sentence is answered."""
-    sentence = (piece * LONG)[:LONG]
-    answer = speech(await agent.say(sentence, conversation_id="long"))
-    assert answer == "That is too long. A sentence may have at most 8000 characters."
-    assert model_server.chats == []
-    model_server.script([text("Hello.")])
-    assert speech(await agent.say("Hi", conversation_id="long")) == "Hello."
+    for piece in ["turn on the lamp ", "code:", "1", "in ", "(", "\u0301", "😀"]:
+        with subtests.test(piece=piece):
+            model_server.clear()
+            sentence = (piece * LONG)[:LONG]
+            answer = speech(await agent.say(sentence, conversation_id="long"))
+            assert answer == "That is too long. A sentence may have at most 8000 characters."
+            assert model_server.chats == []
+            model_server.script([text("Hello.")])
+            assert speech(await agent.say("Hi", conversation_id="long")) == "Hello."
 
 
 async def test_the_name_of_a_tool_that_is_too_long(hass: HomeAssistant, agent: Agent) -> None:

@@ -1,6 +1,6 @@
 """Calls as models write them wrongly: what is clear runs at once, and nothing of it is spoken."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import json
 from typing import Any
 
@@ -90,80 +90,80 @@ WRITTEN: Mapping[str, str] = {
     "LFM2": f"<|tool_call_start|>[{PYTHON}]<|tool_call_end|>",
     "tool and a colon": f"{NAME}: {JSON}",
 }
-MEANT: Mapping[str, tuple[str, str, dict[str, Any], dict[str, str]]] = {
-    "room in German": ("Licht in der Küche an", "de", {"action": "turn_on", "area": "Küche"}, KITCHEN),
-    "room in French": ("Allume la cuisine", "fr", {"action": "turn_on", "area": "la cuisine"}, KITCHEN),
-    "form of a room": ("Włącz światło w kuchni", "pl", {"action": "turn_on", "area": "kuchni"}, KITCHEN),
-    "form in Cyrillic": ("Включи свет на кухне", "ru", {"action": "turn_on", "area": "кухне"}, KITCHEN),
-    "floor in Dutch": (
+MEANT: list[tuple[str, str, dict[str, Any], dict[str, str]]] = [
+    ("Licht in der Küche an", "de", {"action": "turn_on", "area": "Küche"}, KITCHEN),
+    ("Allume la cuisine", "fr", {"action": "turn_on", "area": "la cuisine"}, KITCHEN),
+    ("Włącz światło w kuchni", "pl", {"action": "turn_on", "area": "kuchni"}, KITCHEN),
+    ("Включи свет на кухне", "ru", {"action": "turn_on", "area": "кухне"}, KITCHEN),
+    (
         "Doe boven het licht uit",
         "nl",
         {"action": "turn_off", "floor": "boven"},
         {"light.night_light": "off"},
     ),
-    "whole house": (
+    (
         "Turn the heating off in the whole house",
         "en",
         {"action": "turn_off", "area": "whole house", "domain": "climate"},
         ALL_HEATING,
     ),
-    "house in German": (
+    (
         "Mach die Heizung im ganzen Haus aus",
         "de",
         {"action": "turn_off", "area": "Haus", "domain": "climate"},
         ALL_HEATING,
     ),
-    "house in French": (
+    (
         "Éteins le chauffage dans toute la maison",
         "fr",
         {"action": "turn_off", "domain": "climate"},
         ALL_HEATING,
     ),
-    "blinds in German": (
+    (
         "Mach die Jalousien im Wohnzimmer zu",
         "de",
         {"action": "close", "area": "Wohnzimmer", "domain": "cover"},
         {"cover.living_room_blinds": "closed"},
     ),
-}
-NOT_MOVED: Mapping[str, tuple[str, str, dict[str, Any]]] = {
-    "curtains on, not said": (
+]
+NOT_MOVED: list[tuple[str, str, dict[str, Any]]] = [
+    (
         "The curtains, please",
         "en",
         {"action": "turn_on", "entity_id": "cover.bedroom_curtains"},
     ),
-    "curtains on, but closed": (
+    (
         "Close the curtains",
         "en",
         {"action": "turn_on", "entity_id": "cover.bedroom_curtains"},
     ),
-    "cover without action": ("Open the curtains", "en", {"entity_id": "cover.bedroom_curtains"}),
-    "position without action": (
+    ("Open the curtains", "en", {"entity_id": "cover.bedroom_curtains"}),
+    (
         "Open the curtains",
         "en",
         {"entity_id": "cover.bedroom_curtains", "position": 50},
     ),
-    "lock without action": ("Unlock the front door", "en", {"entity_id": "lock.front_door"}),
-    "unlock in the words of another": (
+    ("Unlock the front door", "en", {"entity_id": "lock.front_door"}),
+    (
         "What a day",
         "en",
         {"service": "turn_off", "entity_id": "lock.front_door"},
     ),
-    "room that was said": ("Turn on the lamp in the kitchen", "en", {**ARGS, "area": "Kitchen"}),
-    "garage in another room": (
+    ("Turn on the lamp in the kitchen", "en", {**ARGS, "area": "Kitchen"}),
+    (
         "Open the blinds",
         "en",
         {"action": "open", "entity_id": "cover.garage_door", "area": "Kitchen"},
     ),
-    "not all": ("Turn off the heating", "en", {"action": "turn_off", "area": "house", "domain": "climate"}),
-    "unknown time": ("Turn on the hallway light", "en", {**ARGS, "delay": 600}),
-    "unknown length": ("Turn on the hallway light", "en", {**ARGS, "duration": 300}),
-    "another number": ("Turn on the hallway light in 5 minutes", "en", {**ARGS, "delay": 600}),
-    "unknown key": ("Turn on the hallway light", "en", {**ARGS, "wait_time": "10 minutes"}),
-    "time in an object": ("Turn on the hallway light", "en", {**ARGS, "parameters": {"timeout": 30}}),
-    "two times": ("Turn on the hallway light", "en", {**ARGS, "at": "18:30", "delay": "5 minutes"}),
-    "no sure action": ("The hallway light, please", "en", {"entity_id": "light.hallway"}),
-}
+    ("Turn off the heating", "en", {"action": "turn_off", "area": "house", "domain": "climate"}),
+    ("Turn on the hallway light", "en", {**ARGS, "delay": 600}),
+    ("Turn on the hallway light", "en", {**ARGS, "duration": 300}),
+    ("Turn on the hallway light in 5 minutes", "en", {**ARGS, "delay": 600}),
+    ("Turn on the hallway light", "en", {**ARGS, "wait_time": "10 minutes"}),
+    ("Turn on the hallway light", "en", {**ARGS, "parameters": {"timeout": 30}}),
+    ("Turn on the hallway light", "en", {**ARGS, "at": "18:30", "delay": "5 minutes"}),
+    ("The hallway light, please", "en", {"entity_id": "light.hallway"}),
+]
 
 
 @pytest.fixture
@@ -174,118 +174,108 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     return await async_add_agent(hass, model_server, {"memory_extraction_enabled": False})
 
 
-async def changes(
-    hass: HomeAssistant, server: ModelServer, agent: Agent, said: tuple[str, str], reply: Reply
-) -> tuple[dict[str, str], str]:
-    """Return the states that an answer of the model changes, and what is spoken in the end."""
-    user = MockUser(name="Anna", is_owner=True).add_to_hass(hass)
-    before = {state.entity_id: state.state for state in hass.states.async_all()}
-    server.clear()
-    server.script([reply, text("Fine.")])
-    sentence, language = said
-    result = await agent.say(sentence, language=language, context=Context(user_id=user.id))
-    kinds = ("climate", "cover", "light", "lock", "switch")
-    return {
-        state.entity_id: state.state
-        for state in hass.states.async_all(kinds)
-        if before[state.entity_id] != state.state
-    }, speech(result)
-
-
-@pytest.mark.parametrize("args", NATIVE.values(), ids=NATIVE)
-async def test_a_made_call(hass: HomeAssistant, model_server: ModelServer, agent: Agent, args: Any) -> None:
-    """Arguments that are almost right are carried out, and stand in the history as they were meant."""
-    said = ("Turn on the hallway light", "en")
-    assert await changes(hass, model_server, agent, said, tool_calls([(NAME, args)])) == (HALLWAY, "Fine.")
-    (message,) = (item for item in model_server.chats[1].messages if item.get("tool_calls"))
-    assert "_unparsed" not in message["tool_calls"][0]["function"]["arguments"]
-
-
-@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
-async def test_a_written_call(
-    hass: HomeAssistant, model_server: ModelServer, agent: Agent, written: str
-) -> None:
-    """A call in the answer's text is carried out, in the form of any family of models."""
-    said = ("Turn on the hallway light", "en")
-    assert await changes(hass, model_server, agent, said, text(written)) == (HALLWAY, "Fine.")
-
-
-@pytest.mark.parametrize("case", MEANT.values(), ids=MEANT)
-async def test_what_is_clear(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    agent: Agent,
-    case: tuple[str, str, dict[str, Any], dict[str, str]],
-) -> None:
-    """Rooms, verbs and the whole house are found in the speaker's language."""
-    sentence, language, args, after = case
-    args = {"domain": "light", **args} if "entity_id" not in args else args
-    reply = tool_calls([(NAME, args)])
-    assert (await changes(hass, model_server, agent, (sentence, language), reply))[0] == after
-
-
-@pytest.mark.parametrize("case", NOT_MOVED.values(), ids=NOT_MOVED)
-async def test_what_is_not_guessed(
-    hass: HomeAssistant, model_server: ModelServer, agent: Agent, case: tuple[str, str, dict[str, Any]]
-) -> None:
-    """What is not clear, and what would move a door on a guess, is told to the model."""
-    sentence, language, args = case
-    reply = tool_calls([(NAME, args)])
-    assert (await changes(hass, model_server, agent, (sentence, language), reply))[0] == {}
-    assert json.loads(model_server.chats[1].messages[-1]["content"])["success"] is False
-
-
-TIMES: Mapping[str, tuple[str, str, dict[str, Any]]] = {
-    "seconds that were said": ("Turn on the hallway light in 10 minutes", "en", {"delay": 600}),
-    "minutes that were said": ("Schalte das Licht im Flur in zehn Minuten ein", "de", {"delay": 10}),
-    "words": ("Allume le couloir dans 10 minutes", "fr", {"after": "10 minutes"}),
-    "unit in the key": ("Enciende el pasillo en 10 minutos", "es", {"delay_minutes": 10}),
-    "time of day": ("Turn on the hallway light at 23:45", "en", {"at": "23:45"}),
-    "day and time": ("Turn on the hallway light tomorrow at 7", "en", {"date": "tomorrow", "time": "7:00"}),
-    "schedule": ("Turn on the hallway light at sunset", "en", {"parameters": {"schedule": "sunset"}}),
+RESTORED: Mapping[str, Callable[[str], tuple[str, dict[str, Any]]]] = {
+    "light": lambda was: (f"turn_{was}", {}),
+    "climate": lambda was: ("set_hvac_mode", {"hvac_mode": was}),
+    "cover": lambda was: ("open_cover" if was == "open" else "close_cover", {}),
+    "lock": lambda was: (was.removesuffix("ed"), {}),
+    "switch": lambda was: (f"turn_{was}", {}),
 }
+"""The service that restores a state, by domain."""
 
 
-@pytest.mark.parametrize("case", TIMES.values(), ids=TIMES)
-async def test_times_under_other_names(
-    hass: HomeAssistant, model_server: ModelServer, agent: Agent, case: tuple[str, str, dict[str, Any]]
-) -> None:
-    """A time under another name is `when`: the command is planned, and nothing happens now."""
-    sentence, language, times = case
-    reply = tool_calls([(NAME, {**ARGS, **times})])
-    assert (await changes(hass, model_server, agent, (sentence, language), reply))[0] == {}
-    assert [command.entity_ids for command in agent.entry.runtime_data.planned.all()] == [("light.hallway",)]
+async def changes(agent: Agent, sentence: str, language: str, reply: Reply) -> tuple[dict[str, str], str]:
+    """Return the states that an answer of the model changes, which are restored, and what is spoken."""
+    hass = agent.hass
+    before = {state.entity_id: state.state for state in hass.states.async_all(RESTORED)}
+    agent.server.clear()
+    agent.server.script([reply, text("Fine.")])
+    user = MockUser(name="Anna", is_owner=True).add_to_hass(hass)
+    result = await agent.say(sentence, language=language, context=Context(user_id=user.id))
+    changed = {
+        state.entity_id: state.state
+        for state in hass.states.async_all(RESTORED)
+        if before[state.entity_id] != state.state
+    }
+    for entity_id in changed:
+        domain = entity_id.partition(".")[0]
+        service, data = RESTORED[domain](before[entity_id])
+        await hass.services.async_call(domain, service, {"entity_id": entity_id, **data}, blocking=True)
+    await hass.async_block_till_done()
+    return changed, speech(result)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "language", "times"),
-    [
-        ("Turn on the hallway light for 5 minutes", "en", {"duration": 300}),
-        ("Mach das Licht im Flur bis 23:45 an", "de", {"until": "23:45"}),
-        ("Zet het licht in de gang 5 minuten aan", "nl", {"parameters": {"duration": "5 minutes"}}),
-    ],
-)
-async def test_a_while_under_other_names(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    agent: Agent,
-    sentence: str,
-    language: str,
-    times: dict[str, Any],
-) -> None:
-    """A length under another name is `for`: it is on now, and its end is planned."""
-    reply = tool_calls([(NAME, {**ARGS, **times})])
-    assert (await changes(hass, model_server, agent, (sentence, language), reply))[0] == HALLWAY
-    assert [command.verb for command in agent.entry.runtime_data.planned.all()] == ["restore"]
+async def test_a_made_call(agent: Agent, subtests: pytest.Subtests) -> None:
+    """Arguments that are almost right are carried out, and stand in the history as they were meant."""
+    for name, args in NATIVE.items():
+        with subtests.test(name):
+            changed = await changes(agent, "Turn on the hallway light", "en", tool_calls([(NAME, args)]))
+            assert changed == (HALLWAY, "Fine.")
+            (message,) = (item for item in agent.server.chats[1].messages if item.get("tool_calls"))
+            assert "_unparsed" not in message["tool_calls"][0]["function"]["arguments"]
 
 
-async def test_json_in_a_sentence_is_not_run(
-    hass: HomeAssistant, model_server: ModelServer, agent: Agent
-) -> None:
+async def test_a_written_call(agent: Agent, subtests: pytest.Subtests) -> None:
+    """A call in the answer's text is carried out, in the form of any family of models, streamed or not."""
+    for streaming in (True, False):
+        await agent.set_options(streaming_enabled=streaming)
+        for family, written in WRITTEN.items():
+            if streaming or "Mistral" in family:
+                with subtests.test(family, streaming=streaming):
+                    changed = await changes(agent, "Turn on the hallway light", "en", text(written))
+                    assert changed == (HALLWAY, "Fine.")
+
+
+async def test_what_is_clear(agent: Agent, subtests: pytest.Subtests) -> None:
+    """Rooms, verbs and the whole house are found in the speaker's language."""
+    for sentence, language, args, after in MEANT:
+        with subtests.test(sentence):
+            reply = tool_calls([(NAME, {"domain": "light", **args})])
+            assert (await changes(agent, sentence, language, reply))[0] == after
+
+
+async def test_what_is_not_guessed(agent: Agent, subtests: pytest.Subtests) -> None:
+    """What is not clear, and what would move a door on a guess, is told to the model."""
+    for sentence, language, args in NOT_MOVED:
+        with subtests.test(sentence, args=args):
+            assert (await changes(agent, sentence, language, tool_calls([(NAME, args)])))[0] == {}
+            assert json.loads(agent.server.chats[1].messages[-1]["content"])["success"] is False
+
+
+TIMES: list[tuple[str, str, dict[str, Any]]] = [
+    ("Turn on the hallway light in 10 minutes", "en", {"delay": 600}),
+    ("Schalte das Licht im Flur in zehn Minuten ein", "de", {"delay": 10}),
+    ("Allume le couloir dans 10 minutes", "fr", {"after": "10 minutes"}),
+    ("Enciende el pasillo en 10 minutos", "es", {"delay_minutes": 10}),
+    ("Turn on the hallway light at 23:45", "en", {"at": "23:45"}),
+    ("Turn on the hallway light tomorrow at 7", "en", {"date": "tomorrow", "time": "7:00"}),
+    ("Turn on the hallway light at sunset", "en", {"parameters": {"schedule": "sunset"}}),
+]
+WHILES: list[tuple[str, str, dict[str, Any]]] = [
+    ("Turn on the hallway light for 5 minutes", "en", {"duration": 300}),
+    ("Mach das Licht im Flur bis 23:45 an", "de", {"until": "23:45"}),
+    ("Zet het licht in de gang 5 minuten aan", "nl", {"parameters": {"duration": "5 minutes"}}),
+]
+
+
+async def test_times_under_other_names(agent: Agent, subtests: pytest.Subtests) -> None:
+    """A time is `when` and only planned; a length is `for`: it is on now, and its end is planned."""
+    planned = agent.entry.runtime_data.planned
+    for sentence, language, times in (*TIMES, *WHILES):
+        is_while = (sentence, language, times) in WHILES
+        with subtests.test(sentence):
+            reply = tool_calls([(NAME, {**ARGS, **times})])
+            assert (await changes(agent, sentence, language, reply))[0] == (HALLWAY if is_while else {})
+            (command,) = planned.all()
+            assert command.entity_ids == ("light.hallway",)
+            assert (command.verb == "restore") is is_while
+        await planned.async_cancel([command.id for command in planned.all()])
+
+
+async def test_json_in_a_sentence_is_not_run(model_server: ModelServer, agent: Agent) -> None:
     """Arguments amid a sentence are about a call, and none."""
     reply = text(f"Send {JSON} to the API.")
-    said = ("How do I switch the lamp by the API?", "en")
-    assert (await changes(hass, model_server, agent, said, reply))[0] == {}
+    assert (await changes(agent, "How do I switch the lamp by the API?", "en", reply))[0] == {}
     assert len(model_server.chats) == 1
 
 

@@ -93,9 +93,8 @@ def test_short_codes_leave_numbers_alone() -> None:
     assert without_secrets("True", {"code": True}) == "True"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "language", "masked"),
-    [
+def test_numbers_that_could_be_a_pin(subtests: pytest.Subtests) -> None:
+    for sentence, language, masked in [
         ("it should be 4711 I think", "en", f"it should be {MASKED} I think"),
         ("try 4 7 1 1 again, please!", "en", f"try {MASKED} again, please!"),
         ("hm, four-seven one one or so", "en", f"hm, {MASKED} or so"),
@@ -103,10 +102,9 @@ def test_short_codes_leave_numbers_alone() -> None:
         ("set 21 degrees in 10 minutes", "en", "set 21 degrees in 10 minutes"),
         ("one light or two", "en", "one light or two"),
         ("", "en", ""),
-    ],
-)
-def test_numbers_that_could_be_a_pin(sentence: str, language: str, masked: str) -> None:
-    assert mask_numbers(sentence, language, MASKED) == masked
+    ]:
+        with subtests.test(sentence=sentence, language=language):
+            assert mask_numbers(sentence, language, MASKED) == masked
 
 
 async def test_a_code_in_a_sentence(
@@ -186,42 +184,48 @@ SHAPES: dict[str, tuple[str, Any]] = {
 """Ways in which models write the code of a lock or an alarm."""
 
 
-@pytest.mark.parametrize("shape", SHAPES)
 async def test_a_code_in_any_form(
     hass: HomeAssistant,
     model_server: ModelServer,
     secure: SecureHouse,
     hass_storage: dict[str, Any],
     caplog: pytest.LogCaptureFixture,
-    shape: str,
+    subtests: pytest.Subtests,
 ) -> None:
     """It stands in no event, no store, no record of a turn and no log, whether the call fits or not."""
     agent = await secure.async_agent(model_server)
-    async_expose_entity(hass, "conversation", "lock.cellar", True)
-    seen = [async_capture_events(hass, name) for name in (EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS)]
-    model_server.script([tool_calls([SHAPES[shape]]), text("Well."), text("Well.")])
-    await agent.say("Do it with 4711")
-    shared = hass.data[DATA_SHARED]
-    for store in (shared.history, shared.journals, shared.confirmations):
-        await store.async_flush()
-    assert len(seen[0]) == 1
-    assert "4711" not in str([event.data for events in seen for event in events])
-    assert "4711" not in str(hass_storage)
-    ours = [record.getMessage() for record in caplog.records if "home_agent" in record.name]
-    assert [line for line in ours if "4711" in line] == []
+    for shape, call in SHAPES.items():
+        with subtests.test(shape):
+            model_server.clear()
+            async_expose_entity(hass, "conversation", "lock.cellar", True)
+            seen = [async_capture_events(hass, name) for name in (EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS)]
+            model_server.script([tool_calls([call]), text("Well."), text("Well.")])
+            await agent.say("Do it with 4711")
+            shared = hass.data[DATA_SHARED]
+            for store in (shared.history, shared.journals, shared.confirmations):
+                await store.async_flush()
+            assert len(seen[0]) == 1
+            assert "4711" not in str([event.data for events in seen for event in events])
+            assert "4711" not in str(hass_storage)
+            ours = [record.getMessage() for record in caplog.records if "home_agent" in record.name]
+            assert [line for line in ours if "4711" in line] == []
 
 
-@pytest.mark.parametrize("shape", ["object", "JSON in a text", "positions", "an intent"])
 async def test_a_code_in_the_answer_of_the_service(
-    hass: HomeAssistant, model_server: ModelServer, agent: Agent, shape: str
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, subtests: pytest.Subtests
 ) -> None:
     """`process` says what was called, without the code."""
-    async_expose_entity(hass, "conversation", "lock.cellar", True)
-    model_server.script([tool_calls([SHAPES[shape]]), text("Well.")])
-    answer = await call_action(hass, "process", {"text": "Do it with 4711", "entry_id": agent.entry.entry_id})
-    assert answer is not None
-    assert answer["tool_calls"]
-    assert "4711" not in str(answer["tool_calls"])
+    for shape in ["object", "JSON in a text", "positions", "an intent"]:
+        with subtests.test(shape=shape):
+            model_server.clear()
+            async_expose_entity(hass, "conversation", "lock.cellar", True)
+            model_server.script([tool_calls([SHAPES[shape]]), text("Well.")])
+            answer = await call_action(
+                hass, "process", {"text": "Do it with 4711", "entry_id": agent.entry.entry_id}
+            )
+            assert answer is not None
+            assert answer["tool_calls"]
+            assert "4711" not in str(answer["tool_calls"])
 
 
 def test_numbers_of_other_calls_stay() -> None:

@@ -136,21 +136,19 @@ async def test_nobody_waits_for_it(notes: Notes) -> None:
     assert notes.contents == ["Anna is vegetarian"]
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
+async def test_what_is_not_worth_it_is_left(notes: Notes, subtests: pytest.Subtests) -> None:
+    """With the reason; what stood beside the sentence is nobody's words."""
+    for content, reason in [
         ("The kitchen light is on", Reason.TRANSIENT),
         ("The alarm code is 4711", Reason.SECRET),
         ("The user asked about dinner", Reason.META),
         ("Anna collects stamps", Reason.NOT_SAID),
-    ],
-)
-async def test_what_is_not_worth_it_is_left(notes: Notes, content: str, reason: Reason) -> None:
-    """With the reason; what stood beside the sentence is nobody's words."""
-    notes.takes({**VEGETARIAN, "content": content})
-    await notes.say("The kitchen light and the alarm code 4711 bother me at dinner")
-    assert notes.contents == []
-    assert notes.reasons == [reason]
+    ]:
+        with subtests.test(content=content, reason=reason):
+            notes.takes({**VEGETARIAN, "content": content})
+            await notes.say("The kitchen light and the alarm code 4711 bother me at dinner")
+            assert notes.contents == []
+            assert notes.reasons[-1] == reason
 
 
 async def test_what_is_known_is_not_new(notes: Notes) -> None:
@@ -176,53 +174,41 @@ async def test_orders_and_automations_teach_nothing(notes: Notes) -> None:
     assert notes.requests == []
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+async def test_nothing_is_asked_where_nothing_was_told(notes: Notes, subtests: pytest.Subtests) -> None:
+    """Greetings, questions about the house and wishes that were granted cost no request."""
+    for sentence in [
         "Hello",
         "Thank you very much",
         "Yes please",
         "Which lights are on?",
         "What is the weather like tomorrow",
         "It is far too bright in here",
-    ],
-)
-async def test_nothing_is_asked_where_nothing_was_told(notes: Notes, sentence: str) -> None:
-    """Greetings, questions about the house and wishes that were granted cost no request."""
-    notes.takes(VEGETARIAN)
-    if sentence.startswith("It is"):
-        off = ("ha_control", {"action": "turn_off", "entity_id": "light.kitchen_ceiling"})
-        notes.agent.server.script([tool_calls([off])])
-    await notes.say(sentence)
-    assert notes.requests == []
+    ]:
+        with subtests.test(sentence=sentence):
+            notes.takes(VEGETARIAN)
+            if sentence.startswith("It is"):
+                off = ("ha_control", {"action": "turn_off", "entity_id": "light.kitchen_ceiling"})
+                notes.agent.server.script([tool_calls([off])])
+            await notes.say(sentence)
+            assert notes.requests == []
 
 
-@pytest.mark.parametrize(
-    ("sentence", "language"),
-    [
+async def test_a_fact_beside_an_order_is_looked_at(notes: Notes, subtests: pytest.Subtests) -> None:
+    """An order that was obeyed teaches nothing, but what was told with it does."""
+    for sentence, language in [
         ("Turn on the kitchen light, I'm Ruth's new nurse", "en"),
         ("turn on the kitchen light I have a new dog", "en"),
         ("Mach das Licht an, ich bin die neue Pflegerin", "de"),
-        ("Allume la lumière, je suis la nouvelle infirmière", "fr"),
-        ("Enciende la luz, soy la nueva enfermera", "es"),
-        ("Doe het licht aan, ik ben de nieuwe verpleegster", "nl"),
-        ("Accendi la luce, sono la nuova infermiera", "it"),
-        ("Liga a luz, sou a nova enfermeira", "pt"),
-        ("Włącz światło, jestem nową pielęgniarką", "pl"),
-        ("Tänd lampan, jag är den nya sköterskan", "sv"),
-        ("Tænd lyset, jeg er den nye sygeplejerske", "da"),
-        ("Slå på lyset, jeg er den nye sykepleieren", "nb"),
         ("Включи свет, меня зовут Рут", "ru"),
-    ],
-)
-async def test_a_fact_beside_an_order_is_looked_at(notes: Notes, sentence: str, language: str) -> None:
-    """An order that was obeyed teaches nothing, but what was told with it does."""
-    notes.takes(VEGETARIAN)
-    notes.agent.server.script(
-        [tool_calls([("ha_control", {"action": "turn_on", "entity_id": "light.kitchen_ceiling"})])]
-    )
-    await notes.say(sentence, language=language)
-    assert len(notes.requests) == 1
+    ]:
+        with subtests.test(sentence=sentence, language=language):
+            notes.agent.server.clear()
+            notes.takes(VEGETARIAN)
+            notes.agent.server.script(
+                [tool_calls([("ha_control", {"action": "turn_on", "entity_id": "light.kitchen_ceiling"})])]
+            )
+            await notes.say(sentence, language=language)
+            assert len(notes.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -374,22 +360,6 @@ async def test_one_outside_is_told_less(
     assert "Assistant:" not in second
 
 
-@pytest.mark.usefixtures("names_lead_home")
-async def test_one_outside_is_told_more_by_option(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    other_model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-) -> None:
-    """The name, and an answer that drew on nothing private."""
-    url = outside(other_model_server)
-    notes = await learner(hass, model_server, freezer, url, cloud_send_profile=True)
-    await notes.say("I am a vegetarian cook")
-    told = other_model_server.chats[-1].messages[0]["content"]
-    assert "Anna" in told
-    assert "Assistant: All right." in told
-
-
 @pytest.mark.parametrize("off", [{"external_llm_enabled": False}, {"external_llm_model": ""}])
 async def test_one_that_is_off_is_replaced(
     hass: HomeAssistant,
@@ -416,17 +386,3 @@ async def test_one_that_is_off_is_replaced(
     assert issues(hass) == {}
     await notes.agent.set_options(external_llm_enabled=False, memory_extraction_enabled=False)
     assert issues(hass) == {}
-
-
-async def test_one_that_is_down_is_asked_again(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    other_model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-) -> None:
-    notes = await learner(hass, model_server, freezer, other_model_server.url)
-    other_model_server.script([status(401, "no"), NOTES])
-    await notes.say("I am vegetarian")
-    assert notes.contents == []
-    await notes.wait(1000)
-    assert notes.contents == ["Anna is vegetarian"]

@@ -62,9 +62,9 @@ async def test_remembered_in_a_new_conversation(agent: Agent, anna: Context, ben
     assert "honey" not in await told(agent, "Make me some tea", anna)
 
 
-@pytest.mark.parametrize(
-    ("said", "words", "name"),
-    [
+async def test_a_name_goes_into_the_profile(agent: Agent, anna: Context, subtests: pytest.Subtests) -> None:
+    """So it stands beside every sentence, and a later one replaces it."""
+    for said, words, name in [
         ("Call me Annie from now on", "Anna wants to be called Annie", "Annie"),
         ("call me annie please", "The user's nickname is annie", "annie"),
         ("Merk dir: nenn mich bitte Annie", "Anna möchte Annie genannt werden", "Annie"),
@@ -75,22 +75,18 @@ async def test_remembered_in_a_new_conversation(agent: Agent, anna: Context, ben
         ("Mów mi Aneczka", "Anna chce, by mówić do niej Aneczka", "Aneczka"),
         ("Называй меня Анюта", "Anna хочет, чтобы её звали Анюта", "Анюта"),
         ("What is my nickname? It is Annie", "nickname: Annie", "Annie"),
-    ],
-)
-async def test_a_name_goes_into_the_profile(
-    agent: Agent, anna: Context, said: str, words: str, name: str
-) -> None:
-    """So it stands beside every sentence, and a later one replaces it."""
-    kept = (await memory(agent, "remember", said, words, anna))["result"]["remembered"]
-    assert kept.endswith(f"name: {name}")
-    assert f'name": "{name}"' in await told(agent, "Is the door locked?", anna)
-    assert name in str(await memory(agent, "recall", "What do you know about me?", "Anna", anna))
-    later = await memory(agent, "remember", "Call me Mimi", kept.partition(":")[0] + ": Mimi", anna)
-    assert later["result"]["remembered"].endswith("name: Mimi")
-    assert name not in await told(agent, "Is the door locked?", anna)
-    gone = await memory(agent, "forget", "Forget my nickname", "Anna wants to be called Mimi", anna)
-    assert gone["result"]["forgotten"] == later["result"]["remembered"].splitlines()
-    assert "Mimi" not in await told(agent, "Is the door locked?", anna)
+    ]:
+        with subtests.test(said=said, words=words):
+            kept = (await memory(agent, "remember", said, words, anna))["result"]["remembered"]
+            assert kept.endswith(f"name: {name}")
+            assert f'name": "{name}"' in await told(agent, "Is the door locked?", anna)
+            assert name in str(await memory(agent, "recall", "What do you know about me?", "Anna", anna))
+            later = await memory(agent, "remember", "Call me Mimi", kept.partition(":")[0] + ": Mimi", anna)
+            assert later["result"]["remembered"].endswith("name: Mimi")
+            assert name not in await told(agent, "Is the door locked?", anna)
+            gone = await memory(agent, "forget", "Forget my nickname", "Anna wants to be called Mimi", anna)
+            assert gone["result"]["forgotten"] == later["result"]["remembered"].splitlines()
+            assert "Mimi" not in await told(agent, "Is the door locked?", anna)
 
 
 @pytest.mark.parametrize(
@@ -136,18 +132,6 @@ async def test_the_rules_of_the_earlier_tools_hold(agent: Agent, anna: Context, 
     bins = "The bins are collected on Tuesday"
     assert (await memory(agent, "remember", f"Remember that {bins}", bins, anna, household=True))["success"]
     assert "bins" in str(await memory(agent, "recall", "When are the bins due?", "bins", ben))
-
-
-async def test_recall_without_words(agent: Agent, anna: Context) -> None:
-    """Lists everything, as words for the speaker do."""
-    await memory(agent, "remember", "Remember my tea", FACT, anna)
-    await memory(agent, "remember", "I am vegan", "diet: vegan", anna)
-    for args in ({}, {"text": ""}, {"text": "me"}, {"text": "the user"}, {"text": "Anna"}):
-        found = await call(agent, "memory", {"action": "recall", **args}, anna)
-        assert found["result"]["remembered"][0] == "diet: vegan"
-        assert found["result"]["remembered"][1].startswith(FACT)
-    nothing = await memory(agent, "recall", "Do I like chess?", "chess", anna)
-    assert "Nothing is remembered" in nothing["result"]
 
 
 @pytest.mark.parametrize(
@@ -216,13 +200,6 @@ async def test_a_persons_own_words_are_told(
         ("Mia is allergic to hazelnuts", "Walnuts instead of hazelnuts", "Mia is allergic to walnuts"),
         ("Mia is allergic to cats", "Mia is no longer allergic to cats", "Mia is no longer allergic to cats"),
         ("Mia verträgt keine Haselnüsse", "Walnüsse, nicht Haselnüsse", "Mia verträgt keine Walnüsse"),
-        ("Mia est allergique aux noisettes", "Des noix, pas des noisettes", "Mia est allergique aux noix"),
-        ("Mia es alérgica a las avellanas", "Nueces, no avellanas", "Mia es alérgica a las nueces"),
-        (
-            "Mia är allergisk mot hasselnötter",
-            "Valnötter, inte hasselnötter",
-            "Mia är allergisk mot valnötter",
-        ),
         ("У Мии аллергия на фундук", "На миндаль, а не на фундук", "У Мии аллергия на миндаль"),  # noqa: RUF001
         ("Dinner is at 18:00", "Dinner is at 19:00 now, not at 18:00", "Dinner is at 19:00"),
     ],
@@ -243,24 +220,22 @@ async def test_a_correction_replaces_the_wrong_fact(
     assert known not in beside
 
 
-@pytest.mark.parametrize(
-    ("said", "new"),
-    [
+async def test_what_corrects_nothing_replaces_nothing(
+    hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests
+) -> None:
+    """Neither what is added, nor what is said of somebody else, nor what the model has made up."""
+    for said, new in [
         ("Mia is allergic to walnuts, not only to hazelnuts", "Mia is allergic to walnuts"),
         ("Mia is allergic to walnuts too", "Mia is allergic to walnuts"),
         ("Remember that Leo is not allergic to hazelnuts", "Leo is not allergic to hazelnuts"),
         ("It is not hazelnuts", "Mia is allergic to everything"),
-    ],
-)
-async def test_what_corrects_nothing_replaces_nothing(
-    hass: HomeAssistant, agent: Agent, said: str, new: str
-) -> None:
-    """Neither what is added, nor what is said of somebody else, nor what the model has made up."""
-    known = "Mia is allergic to hazelnuts"
-    anna = user(hass, "Anna")
-    await memory(agent, "remember", f"Remember, all of us: {known}", known, anna, household=True)
-    assert "replaced" not in (await memory(agent, "remember", said, new, anna))["result"]
-    assert known in {one.content for one in agent.entry.runtime_data.memories.all()}
+    ]:
+        with subtests.test(said=said, new=new):
+            known = "Mia is allergic to hazelnuts"
+            anna = user(hass, "Anna")
+            await memory(agent, "remember", f"Remember, all of us: {known}", known, anna, household=True)
+            assert "replaced" not in (await memory(agent, "remember", said, new, anna))["result"]
+            assert known in {one.content for one in agent.entry.runtime_data.memories.all()}
 
 
 async def test_only_who_may_change_it_corrects(agent: Agent, anna: Context, ben: Context) -> None:

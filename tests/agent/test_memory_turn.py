@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.remembering import FACT, anna, ben, call, remember, remember_much, told, user  # noqa: F401 - fixtures
-from tests.servers.model_server import ModelServer
 
 
 async def test_a_fact_is_there_after_a_restart_in_another_conversation(
@@ -74,22 +71,6 @@ async def test_shares_of_memories_and_profile(agent: Agent, anna: Context) -> No
     assert await shown() == [False, False, False]
 
 
-async def test_what_one_person_said_another_never_sees(agent: Agent, anna: Context, ben: Context) -> None:
-    """Nor does somebody whom nobody knows; the household's is for everybody."""
-    await remember(agent, FACT, anna)
-    await remember(agent, "The bins are collected on Tuesday", anna, household=True)
-    for context in (ben, None):
-        beside = await told(agent, "Who likes tea with honey on Tuesday?", context)
-        assert "honey" not in beside.partition("\n\n")[2]
-        assert "bins" in await told(agent, "When are the bins collected?", context)
-        found = await call(agent, "recall_memory", {"query": "*"}, context)
-        (line,) = found["result"]["remembered"]
-        assert line.startswith("The bins are collected on Tuesday")
-        refused = await call(agent, "forget_memory", {"memory": "tea with honey"}, context)
-        assert not refused["success"]
-    assert "honey" in await told(agent, "tea", anna)
-
-
 async def test_forget_that(agent: Agent) -> None:
     """By words that say which; what is not clear is asked."""
     await remember(agent, "The spare key is with Mrs Miller")
@@ -101,37 +82,6 @@ async def test_forget_that(agent: Agent) -> None:
     beside = await told(agent, "Where is the spare key?")
     assert "Miller" not in beside
     assert "shed" in beside
-
-
-@pytest.mark.parametrize(
-    ("content", "said", "known", "kept"),
-    [
-        ("The alarm code is 4711", "Remember that the alarm code is 4711", True, True),
-        ("The alarm code is 4711", "Remember that the alarm code is 4711", False, False),
-        ("The alarm code is 4711", "The alarm code is 4711, is that safe?", True, False),
-        ("The alarm code is 4711", "Remember the code", True, False),
-    ],
-)
-async def test_codes_are_kept_only_if_asked_for(
-    hass: HomeAssistant, agent: Agent, content: str, said: str, known: bool, kept: bool
-) -> None:
-    """By a known person, who has just said it; and for that person alone."""
-    anna = user(hass, "Anna") if known else None
-    result = await remember(agent, content, anna, said, household=True)
-    assert result["success"] is kept
-    assert "4711" not in (await told(agent, "What is the alarm code?", user(hass, "Ben")))
-    if kept:
-        assert "4711" in (await told(agent, "What is the alarm code?", anna))
-
-
-async def test_nothing_is_remembered_where_the_options_say_so(
-    model_server: ModelServer, agent: Agent
-) -> None:
-    """No tool, no line beside the sentence."""
-    await remember(agent, FACT)
-    await agent.set_options(memory_enabled=False)
-    assert "honey" not in await told(agent, "tea")
-    assert "store_memory" not in {tool["function"]["name"] for tool in model_server.chats[-1].json["tools"]}
 
 
 async def test_a_memory_cannot_give_orders(agent: Agent) -> None:

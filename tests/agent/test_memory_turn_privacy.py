@@ -198,10 +198,11 @@ async def agent(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-async def test_nobody_sees_what_is_another_persons(hass: HomeAssistant, agent: Agent, seed: int) -> None:
+async def test_nobody_sees_what_is_another_persons(
+    request: pytest.FixtureRequest, hass: HomeAssistant, agent: Agent
+) -> None:
     """And everybody sees their own; the index holds no words of it."""
-    home = Home(agent, Random(seed))
+    home = Home(agent, Random(request.node.name))
     await home.fill()
     before = {memory.id for memory in home.memories}
     viewers = list(VIEWERS)

@@ -9,9 +9,11 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
 
-@pytest.mark.parametrize(
-    ("language", "question", "answer"),
-    [
+async def test_the_microphone_in_each_language(
+    model_server: ModelServer, agent: Agent, subtests: pytest.Subtests
+) -> None:
+    """Some languages ask without a question mark."""
+    for language, question, answer in [
         ("ja", "キッチンの照明を消しますか。", "キッチンの照明は静かです。"),
         ("ja", "どの部屋でしょうか", "夜は静か。"),
         ("zh-CN", "要关掉厨房的灯吗。", "厨房的灯关着。"),
@@ -20,12 +22,8 @@ from tests.servers.replies import text
         ("tr", "Mutfak ışığını kapatayım mı", "Mutfak ışığı kapalı."),
         ("el", "Ποιο φως εννοείς;", "Το φως είναι κλειστό."),
         ("en", "Which light do you mean?", "The light is off."),
-    ],
-)
-async def test_the_microphone_in_each_language(
-    model_server: ModelServer, agent: Agent, language: str, question: str, answer: str
-) -> None:
-    """Some languages ask without a question mark."""
-    model_server.script([text(question), text(answer)])
-    assert (await agent.say("Licht", language=language)).continue_conversation is True
-    assert (await agent.say("Licht", language=language)).continue_conversation is False
+    ]:
+        with subtests.test(language=language, question=question):
+            model_server.script([text(question), text(answer)])
+            assert (await agent.say("Licht", language=language)).continue_conversation is True
+            assert (await agent.say("Licht", language=language)).continue_conversation is False

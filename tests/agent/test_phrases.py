@@ -21,27 +21,30 @@ ERRORS = [
 """Errors with one short sentence each; a refusal by a rule has one for each kind of rule."""
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-async def test_every_sentence_exists_in_every_language(hass: HomeAssistant, language: str) -> None:
+async def test_every_sentence_exists_in_every_language(
+    hass: HomeAssistant, subtests: pytest.Subtests
+) -> None:
     """No key is spoken, and nothing falls back to English."""
-    texts = json.loads((TRANSLATIONS / f"{language}.json").read_text())
-    for key in SPOKEN:
-        sentence = await async_phrase(hass, language, key)
-        assert sentence == texts["selector"]["spoken"]["options"][key]
-        assert " " in sentence or sentence.endswith((".", "。"))
-    for error in ERRORS:
-        sentence = await async_error_sentence(hass, language, error("a detail"))
-        assert sentence == texts["exceptions"][error.key]["message"]
-        assert "a detail" not in sentence
-        assert len(sentence) <= 100
-    if language != "en":
-        english = [await async_phrase(hass, "en", key) for key in SPOKEN]
-        assert english != [await async_phrase(hass, language, key) for key in SPOKEN]
+    for language in LANGUAGES:
+        with subtests.test(language=language):
+            texts = json.loads((TRANSLATIONS / f"{language}.json").read_text())
+            for key in SPOKEN:
+                sentence = await async_phrase(hass, language, key)
+                assert sentence == texts["selector"]["spoken"]["options"][key]
+                assert " " in sentence or sentence.endswith((".", "。"))
+            for error in ERRORS:
+                sentence = await async_error_sentence(hass, language, error("a detail"))
+                assert sentence == texts["exceptions"][error.key]["message"]
+                assert "a detail" not in sentence
+                assert len(sentence) <= 100
+            if language != "en":
+                english = [await async_phrase(hass, "en", key) for key in SPOKEN]
+                assert english != [await async_phrase(hass, language, key) for key in SPOKEN]
 
 
-@pytest.mark.parametrize(
-    ("asked", "spoken"),
-    [
+async def test_the_nearest_language_is_spoken(hass: HomeAssistant, subtests: pytest.Subtests) -> None:
+    """A region without a file of its own gets its language, an unknown language English."""
+    for asked, spoken in [
         ("de-CH", "de"),
         ("de_AT", "de"),
         ("DE", "de"),
@@ -58,16 +61,23 @@ async def test_every_sentence_exists_in_every_language(hass: HomeAssistant, lang
         ("zh-TW", "zh-Hans"),
         ("tlh", "en"),
         ("en-GB", "en"),
-    ],
-)
-async def test_the_nearest_language_is_spoken(hass: HomeAssistant, asked: str, spoken: str) -> None:
-    """A region without a file of its own gets its language, an unknown language English."""
-    assert await async_phrase(hass, asked, "llm_timeout") == await async_phrase(hass, spoken, "llm_timeout")
-    assert await async_phrase(hass, "de", "llm_timeout") != await async_phrase(hass, "en", "llm_timeout")
+    ]:
+        with subtests.test(asked=asked, spoken=spoken):
+            assert await async_phrase(hass, asked, "llm_timeout") == await async_phrase(
+                hass, spoken, "llm_timeout"
+            )
+            assert await async_phrase(hass, "de", "llm_timeout") != await async_phrase(
+                hass, "en", "llm_timeout"
+            )
 
 
-@pytest.mark.parametrize("language", ["", "*"])
-async def test_no_language_means_that_of_the_house(hass: HomeAssistant, language: str) -> None:
+async def test_no_language_means_that_of_the_house(hass: HomeAssistant, subtests: pytest.Subtests) -> None:
     """A request without a language is answered in the language of Home Assistant."""
-    hass.config.language = "nl"
-    assert await async_phrase(hass, language, "done") == await async_phrase(hass, "nl", "done") == "Klaar."
+    for language in ["", "*"]:
+        with subtests.test(language=language):
+            hass.config.language = "nl"
+            assert (
+                await async_phrase(hass, language, "done")
+                == await async_phrase(hass, "nl", "done")
+                == "Klaar."
+            )

@@ -6,10 +6,9 @@ import pytest
 
 from custom_components.home_agent.agent.describe import async_phrase
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import speech
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.agent import Agent, speech
+from tests.helpers.secure_house import agent  # noqa: F401 - a fixture
 from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 LANGUAGES = sorted((*WHOLE, *SPOKEN))
@@ -63,41 +62,43 @@ def control(action: str, *entity_ids: str, **more: Any) -> tuple[str, dict[str, 
     return "ha_control", {"action": action, "entity_id": list(entity_ids), **more}
 
 
-async def asked(
-    server: ModelServer, house: SecureHouse, language: str, *calls: tuple[str, dict[str, Any]]
-) -> str:
+async def asked(agent: Agent, language: str, *calls: tuple[str, dict[str, Any]], sentence: str = "Go") -> str:
     """Return the question about calls."""
-    agent = await house.async_agent(server)
-    server.script([tool_calls(list(calls)), text("Hm.")])
-    return speech(await agent.say("Go", language=language))
+    agent.server.clear()
+    agent.server.script([tool_calls(list(calls)), text("Hm.")])
+    question = speech(await agent.say(sentence, language=language))
+    await agent.entry.runtime_data.confirmations.async_stop()
+    return question
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-async def test_two_calls_are_one_question(
-    model_server: ModelServer, secure: SecureHouse, language: str
-) -> None:
-    calls = control("unlock", "lock.front_door"), control("open", "cover.garage")
-    assert await asked(model_server, secure, language, *calls) == JOINED[language]
+async def test_two_calls_are_one_question(agent: Agent, subtests: pytest.Subtests) -> None:
+    for language in LANGUAGES:
+        with subtests.test(language=language):
+            calls = control("unlock", "lock.front_door"), control("open", "cover.garage")
+            assert await asked(agent, language, *calls) == JOINED[language]
 
 
-@pytest.mark.parametrize("language", [*LANGUAGES, *VARIANTS])
-async def test_every_question_can_be_joined(hass: HomeAssistant, language: str) -> None:
+async def test_every_question_can_be_joined(hass: HomeAssistant, subtests: pytest.Subtests) -> None:
     """Each question begins and ends as the language's frame says, or it could not be taken apart."""
-    await async_phrase(hass, language, "ask_frame")
-    start, _, end = (await async_phrase(hass, language, "ask_frame")).partition("{question}")
-    keys = [
-        key.rpartition(".")[2]
-        for key in hass.data["translation_flatten_cache"].get_cached(language, "selector", {"home_agent"})
-        if ".spoken.options.ask_" in key
-    ]
-    questions = [await async_phrase(hass, language, key) for key in keys if key not in UNFRAMED]
-    assert len(questions) > 15
-    assert [one for one in questions if not (one.startswith(start) and one.endswith(end))] == []
+    for language in [*LANGUAGES, *VARIANTS]:
+        with subtests.test(language=language):
+            await async_phrase(hass, language, "ask_frame")
+            start, _, end = (await async_phrase(hass, language, "ask_frame")).partition("{question}")
+            keys = [
+                key.rpartition(".")[2]
+                for key in hass.data["translation_flatten_cache"].get_cached(
+                    language, "selector", {"home_agent"}
+                )
+                if ".spoken.options.ask_" in key
+            ]
+            questions = [await async_phrase(hass, language, key) for key in keys if key not in UNFRAMED]
+            assert len(questions) > 15
+            assert [one for one in questions if not (one.startswith(start) and one.endswith(end))] == []
 
 
-@pytest.mark.parametrize(
-    ("language", "name", "question"),
-    [
+async def test_articles(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
+    """An article stands where it is certain to be right, and nowhere else."""
+    for language, name, question in [
         ("en", "Mia's lock", "Should I unlock Mia's lock?"),
         ("en", "The Den", "Should I unlock The Den?"),
         ("en", "Our Door", "Should I unlock Our Door?"),
@@ -116,24 +117,15 @@ async def test_every_question_can_be_joined(hass: HomeAssistant, language: str) 
         ("it", "Portone", "Vuoi che sblocchi il Portone?"),
         ("pt", "Portão da rua", "Quer que destranque o Portão da rua?"),
         ("sv", "Ytterdörren", "Ska jag låsa upp Ytterdörren?"),
-    ],
-)
-async def test_articles(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    language: str,
-    name: str,
-    question: str,
-) -> None:
-    """An article stands where it is certain to be right, and nowhere else."""
-    hass.states.async_set("lock.front_door", "locked", {"friendly_name": name})
-    assert await asked(model_server, secure, language, control("unlock", "lock.front_door")) == question
+    ]:
+        with subtests.test(language=language, name=name):
+            hass.states.async_set("lock.front_door", "locked", {"friendly_name": name})
+            assert await asked(agent, language, control("unlock", "lock.front_door")) == question
 
 
-@pytest.mark.parametrize(
-    ("calls", "question"),
-    [
+async def test_other_questions(agent: Agent, subtests: pytest.Subtests) -> None:
+    """What happens now and what happens later are not mixed in one sentence."""
+    for calls, question in [
         (
             [control("unlock", "lock.front_door", when="10 minutes")],
             "Should I unlock the Front Door at {time}?",
@@ -150,17 +142,11 @@ async def test_articles(
             ],
             "Should I open the Garage, open the Water and turn on the Roof?",
         ),
-    ],
-    ids=["later", "now and later", "three"],
-)
-async def test_other_questions(
-    model_server: ModelServer, secure: SecureHouse, calls: list[tuple[str, dict[str, Any]]], question: str
-) -> None:
-    """What happens now and what happens later are not mixed in one sentence."""
-    agent = await secure.async_agent(model_server)
-    model_server.script([tool_calls(calls), text("Hm.")])
-    said = speech(await agent.say("Turn on the roof. Unlock the front door in ten minutes."))
-    before, placeholder, _ = question.partition("{time}?")
-    assert said.startswith(before)
-    assert said.endswith("?")
-    assert placeholder or said == question
+    ]:
+        with subtests.test(calls=calls, question=question):
+            sentence = "Turn on the roof. Unlock the front door in ten minutes."
+            said = await asked(agent, "en", *calls, sentence=sentence)
+            before, placeholder, _ = question.partition("{time}?")
+            assert said.startswith(before)
+            assert said.endswith("?")
+            assert placeholder or said == question

@@ -37,9 +37,9 @@ async def said(agent: Agent, sentence: str, anna: Context, call: tuple[str, Any]
     return speech(await agent.say(sentence, context=anna, **options))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "language", "args", "spoken"),
-    [
+async def test_a_command_for_later(agent: Agent, anna: Context, subtests: pytest.Subtests) -> None:
+    """What will happen is said with its time."""
+    for sentence, language, args, spoken in [
         ("Turn off the kitchen ceiling at 18:30", "en", OFF | LATER, "At 18:30: Kitchen Ceiling off."),
         (
             "Turn on the kitchen ceiling tomorrow at 7:00",
@@ -66,11 +66,6 @@ async def said(agent: Agent, sentence: str, anna: Context, call: tuple[str, Any]
             "At 18:30: Kitchen Ceiling set to 40 percent.",
         ),
         ("Schalte die Küche um 18:30 aus", "de", OFF | LATER, "Um 18:30: Kitchen Ceiling aus."),
-        ("Éteins la cuisine à 18:30", "fr", OFF | LATER, "À 18:30, j'éteindrai Kitchen Ceiling."),
-        ("Apaga la cocina a las 18:30", "es", OFF | LATER, "A las 18:30 apagaré Kitchen Ceiling."),
-        ("Doe de keuken om 18:30 uit", "nl", OFF | LATER, "Om 18:30: Kitchen Ceiling uit."),
-        ("Spegni la cucina alle 18:30", "it", OFF | LATER, "Alle 18:30 spegnerò Kitchen Ceiling."),
-        ("Wyłącz kuchnię o 18:30", "pl", OFF | LATER, "O 18:30 wyłączę: Kitchen Ceiling."),
         (
             "Turn on the kitchen ceiling for 20 minutes",
             "en",
@@ -83,66 +78,60 @@ async def said(agent: Agent, sentence: str, anna: Context, call: tuple[str, Any]
             ON | {"for": "20 minutes"},
             "Kitchen Ceiling an. Bis 12:20.",
         ),
-    ],
-)
-async def test_a_command_for_later(
-    agent: Agent, anna: Context, sentence: str, language: str, args: dict[str, Any], spoken: str
-) -> None:
-    """What will happen is said with its time."""
-    assert await said(agent, sentence, anna, ("ha_control", args), language=language) == spoken
-    assert len(agent.server.chats) == 1
+    ]:
+        with subtests.test(sentence=sentence, language=language):
+            planned = agent.entry.runtime_data.planned
+            await planned.async_cancel([item.id for item in planned.all()])
+            await agent.hass.services.async_call("light", "turn_off", {"entity_id": LIGHT}, blocking=True)
+            assert await said(agent, sentence, anna, ("ha_control", args), language=language) == spoken
+            assert len(agent.server.chats) == 1
 
 
-@pytest.mark.parametrize(
-    "args",
-    [ON | {"when": "2026-04-03 18:30"}, ON | LATER | {"for": "5 minutes"}],
-    ids=["another day", "and back"],
-)
-async def test_what_has_no_sentence(agent: Agent, anna: Context, args: dict[str, Any]) -> None:
+async def test_what_has_no_sentence(agent: Agent, anna: Context, subtests: pytest.Subtests) -> None:
     """The model tells what is more than a time of today or tomorrow."""
-    assert await said(agent, "Turn on the kitchen ceiling at 18:30", anna, ("ha_control", args)) == SPOKEN
+    for args in [ON | {"when": "2026-04-03 18:30"}, ON | LATER | {"for": "5 minutes"}]:
+        with subtests.test(args=args):
+            assert (
+                await said(agent, "Turn on the kitchen ceiling at 18:30", anna, ("ha_control", args))
+                == SPOKEN
+            )
 
 
-@pytest.mark.parametrize(
-    ("sentence", "language", "call", "spoken"),
-    [
+async def test_a_planned_command_is_cancelled(agent: Agent, anna: Context, subtests: pytest.Subtests) -> None:
+    """By undoing it, and by the tool for timers."""
+    for sentence, language, call, spoken in [
         ("Undo that", "en", ("activity", {"action": "undo"}), "Cancelled: Kitchen Ceiling."),
         ("Cancel that", "en", ("timer", {"action": "cancel"}), "Cancelled: Kitchen Ceiling."),
         ("Lösch den Befehl", "de", ("timer", {"action": "cancel"}), "Gelöscht: Kitchen Ceiling."),
-    ],
-)
-async def test_a_planned_command_is_cancelled(
-    agent: Agent, anna: Context, sentence: str, language: str, call: tuple[str, Any], spoken: str
-) -> None:
-    """By undoing it, and by the tool for timers."""
-    args = OFF | LATER
-    assert await said(agent, "Turn off the kitchen ceiling at 18:30", anna, ("ha_control", args)) != SPOKEN
-    assert await said(agent, sentence, anna, call, language=language) == spoken
-    assert agent.entry.runtime_data.planned.all() == []
+    ]:
+        with subtests.test(sentence=sentence, language=language):
+            args = OFF | LATER
+            assert (
+                await said(agent, "Turn off the kitchen ceiling at 18:30", anna, ("ha_control", args))
+                != SPOKEN
+            )
+            assert await said(agent, sentence, anna, call, language=language) == spoken
+            assert agent.entry.runtime_data.planned.all() == []
 
 
-@pytest.mark.parametrize(
-    ("sentence", "language", "spoken"),
-    [
-        ("Undo that", "en", "Undone: Kitchen Ceiling."),
-        ("Put it back", "en", "Undone: Kitchen Ceiling."),
-        ("Mach das rückgängig", "de", "Rückgängig gemacht: Kitchen Ceiling."),
-        ("Annule ça", "fr", "C'est annulé : Kitchen Ceiling."),
-        ("Deshaz eso", "es", "Deshecho: Kitchen Ceiling."),
-    ],
-)
 async def test_undo(
     hass: HomeAssistant,
     agent: Agent,
     anna: Context,
     freezer: FrozenDateTimeFactory,
-    sentence: str,
-    language: str,
-    spoken: str,
+    subtests: pytest.Subtests,
 ) -> None:
     """What is as it was before is told by name."""
-    await said(agent, "Turn on the kitchen ceiling", anna, ("ha_control", ON))
-    freezer.tick(timedelta(seconds=20))
-    undo = ("activity", {"action": "undo"})
-    assert await said(agent, sentence, anna, undo, language=language) == spoken
-    assert hass.states.get(LIGHT).state == "off"
+    for sentence, language, spoken in [
+        ("Undo that", "en", "Undone: Kitchen Ceiling."),
+        ("Put it back", "en", "Undone: Kitchen Ceiling."),
+        ("Mach das rückgängig", "de", "Rückgängig gemacht: Kitchen Ceiling."),
+        ("Annule ça", "fr", "C'est annulé : Kitchen Ceiling."),
+        ("Deshaz eso", "es", "Deshecho: Kitchen Ceiling."),
+    ]:
+        with subtests.test(sentence=sentence, language=language):
+            await said(agent, "Turn on the kitchen ceiling", anna, ("ha_control", ON))
+            freezer.tick(timedelta(seconds=20))
+            undo = ("activity", {"action": "undo"})
+            assert await said(agent, sentence, anna, undo, language=language) == spoken
+            assert hass.states.get(LIGHT).state == "off"

@@ -1,7 +1,6 @@
 """Ids of entities that a model repeats are neither spoken nor shown."""
 
 from itertools import pairwise
-from typing import Any
 
 from hypothesis import given, settings, strategies as st
 import pytest
@@ -37,10 +36,11 @@ def said(pieces: list[str]) -> str:
     return "".join([*map(names.feed, pieces), names.feed("", final=True)])
 
 
-@pytest.mark.parametrize(("answer", "out"), ANSWERS)
-def test_ids_become_names(answer: str, out: str) -> None:
+def test_ids_become_names(subtests: pytest.Subtests) -> None:
     """An id is a name; addresses and unknown ids stay; code stays behind its beginning."""
-    assert said([answer]) == out
+    for answer, out in ANSWERS:
+        with subtests.test(answer=answer, out=out):
+            assert said([answer]) == out
 
 
 @settings(max_examples=many(300), deadline=None)
@@ -69,30 +69,31 @@ def test_only_what_may_be_an_id_waits() -> None:
     assert names.feed(" now") == " Kitchen Light now"
 
 
-@pytest.mark.parametrize("options", [{}, VOICE])
-async def test_repeated_ids(hass: HomeAssistant, model_server: ModelServer, options: dict[str, Any]) -> None:
+async def test_repeated_ids(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
     """Neither a voice nor a chat gets ids."""
     agent = await async_agent(hass, model_server)
-    model_server.script([text(chunks=["light.kitchen_", "ceiling: off"])])
-    answer, pieces = await heard(agent, "Is the kitchen light on?", **options)
-    assert answer == f"{hass.states.get('light.kitchen_ceiling').name}: off"
-    assert "".join(pieces).strip() == answer
+    for options in [{}, VOICE]:
+        with subtests.test(options=options):
+            model_server.script([text(chunks=["light.kitchen_", "ceiling: off"])])
+            answer, pieces = await heard(agent, "Is the kitchen light on?", **options)
+            assert answer == f"{hass.states.get('light.kitchen_ceiling').name}: off"
+            assert "".join(pieces).strip() == answer
 
 
-@pytest.mark.parametrize(
-    ("sentence", "language"),
-    [
+async def test_who_asks_for_ids_gets_them(
+    model_server: ModelServer, agent: Agent, subtests: pytest.Subtests
+) -> None:
+    """Ids stay where the person asks for one, names one, or wants code."""
+    for sentence, language in [
         ("What is the entity id of the kitchen light?", "en"),
         ("Wie heißt die Entitäts-ID des Küchenlichts?", "de"),
         ("Quel est l'identifiant de la lumière ?", "fr"),
         ("Jaki identyfikator ma światło?", "pl"),
         ("Is light.kitchen_ceiling on?", "en"),
         ("Write the YAML for that", "en"),
-    ],
-)
-async def test_who_asks_for_ids_gets_them(
-    model_server: ModelServer, agent: Agent, sentence: str, language: str
-) -> None:
-    """Ids stay where the person asks for one, names one, or wants code."""
-    model_server.script([text("light.kitchen_ceiling: off")])
-    assert (await heard(agent, sentence, language=language))[0] == "light.kitchen_ceiling: off"
+    ]:
+        with subtests.test(sentence=sentence, language=language):
+            model_server.script([text("light.kitchen_ceiling: off")])
+            assert (await heard(agent, sentence, language=language))[0] == "light.kitchen_ceiling: off"

@@ -33,35 +33,38 @@ def test_every_language_is_heard() -> None:
     assert set(HEARD) == {*SPOKEN, *WHOLE} - HEARD_ELSEWHERE
 
 
-@pytest.mark.parametrize("language", HEARD)
 async def test_turns(
     hass: HomeAssistant,
     model_server: ModelServer,
     freezer: FrozenDateTimeFactory,
     secure: SecureHouse,
-    language: str,
+    subtests: pytest.Subtests,
 ) -> None:
     """A question, its yes, a call without words, a timer that ends, and a server without credit."""
     satellite = await async_add_satellite(hass)
     agent = await secure.async_agent(model_server, {"local_fallback_enabled": False})
-    heard, code = HEARD[language], REGIONS.get(language, language)
+    for language, heard in HEARD.items():
+        with subtests.test(language):
+            code = REGIONS.get(language, language)
+            secure.reset()
+            satellite.said.clear()
+            model_server.clear()
+            model_server.script([tool_calls([UNLOCK])])
+            asked = await agent.say("Open it", language=code)
+            assert speech(asked) == heard["question"]
+            assert secure.calls == []
+            done = await agent.say(heard["yes"], language=code, conversation_id=asked.conversation_id)
+            assert speech(done) == heard["deed"]
+            assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
 
-    model_server.script([tool_calls([UNLOCK])])
-    asked = await agent.say("Open it", language=code)
-    assert speech(asked) == heard["question"]
-    assert secure.calls == []
-    done = await agent.say(heard["yes"], language=code, conversation_id=asked.conversation_id)
-    assert speech(done) == heard["deed"]
-    assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
+            model_server.script([tool_calls([LIGHT])])
+            model_server.default = text()
+            assert speech(await agent.say("Make it bright", language=code)) == heard["done"]
 
-    model_server.script([tool_calls([LIGHT])])
-    model_server.default = text()
-    assert speech(await agent.say("Make it bright", language=code)) == heard["done"]
+            model_server.script([tool_calls([TIMER]), text("Okay.")])
+            await agent.say("Set it", language=code, device_id=satellite.device)
+            await async_pass(hass, freezer, 601)
+            assert satellite.said == [heard["timer"]]
 
-    model_server.script([tool_calls([TIMER]), text("Okay.")])
-    await agent.say("Set it", language=code, device_id=satellite.device)
-    await async_pass(hass, freezer, 601)
-    assert satellite.said == [heard["timer"]]
-
-    model_server.default = status(402, "Insufficient credits")
-    assert speech(await agent.say("Tell me a story", language=code)) == heard["no_credit"]
+            model_server.default = status(402, "Insufficient credits")
+            assert speech(await agent.say("Tell me a story", language=code)) == heard["no_credit"]

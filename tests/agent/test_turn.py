@@ -11,7 +11,6 @@ from custom_components.home_agent.const import (
     EVENT_CONVERSATION_STARTED,
     EVENT_TOOL_EXECUTED,
 )
-from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.intent import IntentResponseTargetType, IntentResponseType
@@ -62,16 +61,6 @@ async def test_a_light_is_switched(hass: HomeAssistant, model_server: ModelServe
     assert executed[0].data["success"] is True
 
 
-async def test_the_same_call_runs_once(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
-    """A model that calls twice what it called before does not toggle twice."""
-    toggle = ("ha_control", {"action": "toggle", "entity_id": LIGHT})
-    model_server.script([tool_calls([toggle, toggle]), tool_calls([toggle]), text("Toggled.")])
-    services = async_capture_events(hass, EVENT_CALL_SERVICE)
-    await agent.say("Toggle the kitchen ceiling")
-    assert len([event for event in services if event.data["domain"] == "light"]) == 1
-    assert hass.states.get(LIGHT).state == "on"
-
-
 async def test_more_calls_than_allowed(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Every call id gets a result, the surplus is not run, and the last request has no calls to make."""
     agent = await async_agent(hass, model_server, {"tools_max_calls_per_turn": 2})
@@ -88,63 +77,6 @@ async def test_more_calls_than_allowed(hass: HomeAssistant, model_server: ModelS
     assert [envelope["success"] for envelope in results] == [True, True, False]
     assert hass.states.get("light.bed_light").state == "off"
     assert model_server.chats[1].json["tool_choice"] == "none"
-
-
-async def test_a_call_that_fails_each_time_ends_with_an_answer(
-    model_server: ModelServer, agent: Agent
-) -> None:
-    """The third time the model is told that it fails, and it answers without tools."""
-    model_server.default = lambda request: (
-        text("I do not know.")
-        if request.json.get("tool_choice") == "none"
-        else tool_calls([("ha_query", {"entity_id": "light.nowhere_at_all"})])
-    )
-    assert speech(await agent.say("Is it on?")) == "I do not know."
-    assert len(model_server.chats) == 4
-    assert "fails each time" in tool_results(model_server.chats[3])[-1]["error"]
-
-
-async def test_exposure_is_asked_at_the_call(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What is hidden meanwhile is out of reach, what is exposed meanwhile is known."""
-    agent = await async_agent(hass, model_server)
-    first = await agent.say("Hello")
-    async_expose_entity(hass, "conversation", LIGHT, False)
-    async_expose_entity(hass, "conversation", "light.secret_light", True)
-    await hass.async_block_till_done()
-    model_server.script(
-        [
-            tool_calls([ON, ("ha_control", {"action": "turn_on", "entity_id": "light.secret_light"})]),
-            text("Done."),
-        ]
-    )
-    await agent.say("Lights", conversation_id=first.conversation_id)
-    assert hass.states.get(LIGHT).state == "off"
-    assert hass.states.get("light.secret_light").state == "on"
-    assert LIGHT not in model_server.chats[1].messages[0]["content"]
-
-
-async def test_a_target_in_the_parameters_is_refused(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """`parameters` cannot redirect the call to another entity."""
-    agent = await async_agent(hass, model_server)
-    model_server.script(
-        [
-            tool_calls(
-                [
-                    (
-                        "ha_control",
-                        {
-                            "action": "turn_on",
-                            "entity_id": LIGHT,
-                            "parameters": {"entity_id": "light.bed_light"},
-                        },
-                    )
-                ]
-            ),
-            text("No."),
-        ]
-    )
-    await agent.say("Kitchen ceiling on")
-    assert hass.states.get("light.bed_light").state == hass.states.get(LIGHT).state == "off"
 
 
 async def test_extra_system_prompt_reaches_the_model(model_server: ModelServer, agent: Agent) -> None:
@@ -209,18 +141,6 @@ async def test_a_question_of_ours_is_an_answer(model_server: ModelServer, agent:
     assert asked.response.response_type is IntentResponseType.QUERY_ANSWER
     assert done.response.response_type is IntentResponseType.ACTION_DONE
     assert [state.entity_id for state in done.response.matched_states] == ["lock.front_door"]
-
-
-async def test_own_sentences_keep_their_targets(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What Home Assistant's own sentences did is passed on."""
-    agent = await async_agent(hass, model_server, {"local_first_enabled": True})
-
-    response = (await agent.say("Turn on the kitchen ceiling")).response
-
-    assert model_server.chats == []
-    assert response.response_type is IntentResponseType.ACTION_DONE
-    assert [state.entity_id for state in response.matched_states] == [LIGHT]
-    assert [target.id for target in response.success_results] == [LIGHT]
 
 
 async def test_without_a_history_each_sentence_stands_alone(

@@ -105,35 +105,38 @@ def failing(replies: Sequence[Reply]) -> Any:
 CALL = tool_calls([("nothing", {})])
 
 
-@pytest.mark.parametrize(
-    "replies",
-    [
-        [DOWN],
-        [BUSY, DOWN],
-        [too_long()],
-        [DOWN, too_long()],
-        [unknown_parameter("temperature"), DOWN, unknown_parameter("top_p"), too_long()],
-        [BROKEN, DOWN, too_long()],
-        [error_in_stream(), BROKEN],
-        [raw(b"nothing that can be read"), DOWN],
-        [CLAIM, BROKEN],
-        [CALL],
-        [CALL, DOWN, CLAIM, DOWN, BROKEN, DOWN],
-        [DOWN, CALL, too_long(), BROKEN, DOWN, CLAIM, error_in_stream()],
-    ],
-)
+FAILURES: list[list[Reply]] = [
+    [DOWN],
+    [BUSY, DOWN],
+    [too_long()],
+    [DOWN, too_long()],
+    [unknown_parameter("temperature"), DOWN, unknown_parameter("top_p"), too_long()],
+    [BROKEN, DOWN, too_long()],
+    [error_in_stream(), BROKEN],
+    [raw(b"nothing that can be read"), DOWN],
+    [CLAIM, BROKEN],
+    [CALL],
+    [CALL, DOWN, CLAIM, DOWN, BROKEN, DOWN],
+    [DOWN, CALL, too_long(), BROKEN, DOWN, CLAIM, error_in_stream()],
+]
+
+
 async def test_one_sentence(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, replies: list[Reply]
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
     """Whatever fails, the person is answered, and the servers are asked a bounded number of times."""
-    fallback = {"fallback_base_url": other_model_server.url, "fallback_model": "other"}
+    fallback = {"fallback_llm_base_url": other_model_server.url, "fallback_llm_model": "other"}
     agent = await async_agent(hass, model_server, fallback)
-    model_server.default = failing(replies)
-    other_model_server.default = failing(replies[::-1])
-    result = await agent.say(SENTENCE)
-    assert speech(result)
-    asked = len(model_server.chats) + len(other_model_server.chats)
-    assert 0 < asked <= MAX_REQUESTS
+    for number, replies in enumerate(FAILURES):
+        with subtests.test(number=number):
+            agent.entry.runtime_data.router._resting_until = 0
+            model_server.clear()
+            other_model_server.clear()
+            model_server.default = failing(replies)
+            other_model_server.default = failing(replies[::-1])
+            assert speech(await agent.say(SENTENCE))
+            assert model_server.chats
+            assert len(model_server.chats) + len(other_model_server.chats) <= MAX_REQUESTS
 
 
 async def test_the_limit(

@@ -43,47 +43,52 @@ MEMORIES = {
         "Ruth escucha jazz los domingos",
     ),
 }
-COMMANDS = [
-    ("Turn on the printer", "en"),
-    ("Activate movie night", "en"),
-    ("Is the printer on?", "en"),
-    ("Which windows are open on the ground floor?", "en"),
-    ("Schalte den Drucker im Büro ein", "de"),
-    ("Mach mir bitte im Flur das Licht an", "de"),
-    ("Allume l'imprimante du bureau", "fr"),
-    ("Enciende la impresora de la oficina", "es"),
-    ("un poco menos, que me vuelan los papeles", "es"),
-    ("Oui je veux bien", "fr"),
-    ("Is the washing machine done?", "en"),
-    ("Kannst du mir einen Witz erzählen?", "de"),
+SENTENCES: list[tuple[str, str, str, set[str]]] = [
+    # Small words such as "the", "on" and "im" are no match; only how the person is called stays.
+    ("Turn on the printer", "en", "command", set()),
+    ("Is the printer on?", "en", "command", set()),
+    ("Which windows are open on the ground floor?", "en", "command", set()),
+    ("Is the washing machine done?", "en", "command", set()),
+    ("Schalte den Drucker im Büro ein", "de", "command", set()),
+    ("Mach mir bitte im Flur das Licht an", "de", "command", set()),
+    ("Kannst du mir einen Witz erzählen?", "de", "command", set()),
+    ("Allume l'imprimante du bureau", "fr", "command", set()),
+    ("Oui je veux bien", "fr", "command", set()),
+    ("Enciende la impresora de la oficina", "es", "command", set()),
+    ("un poco menos, que me vuelan los papeles", "es", "command", set()),
+    ("Play some jazz", "en", "command", {JAZZ}),
+    ("Spiel Jazz", "de", "command", {JAZZ}),
+    ("Mets du jazz dans la cuisine", "fr", "command", {JAZZ}),
+    ("Pon jazz en la cocina", "es", "command", {JAZZ}),
+    ("Find a recipe for dinner", "en", "command", {NUTS}),
+    ("Such ein Rezept fürs Abendessen", "de", "command", {NUTS}),
+    ("Un gâteau au Nutella pour le goûter de Léo", "fr", "command", {NUTS}),
+    # Nobody knows which words what matters most has.
+    ("When does Leo go to bed?", "en", "asked", {BED}),
+    ("Wann geht Leo ins Bett?", "de", "asked", {BED}),
+    ("À quelle heure Leo va au lit ?", "fr", "asked", {BED}),
+    ("¿A qué hora se acuesta Leo?", "es", "asked", {BED}),
+    ("What do I like to drink?", "en", "asked", {WARM}),
+    ("Was mag ich gern?", "de", "asked", {WARM}),
+    ("Qu'est-ce que j'aime ?", "fr", "asked", {WARM}),
+    ("¿Qué me gusta?", "es", "asked", {WARM}),
 ]
-TOUCHED = [
-    ("Play some jazz", "en", {JAZZ}),
-    ("Spiel Jazz", "de", {JAZZ}),
-    ("Mets du jazz dans la cuisine", "fr", {JAZZ}),
-    ("Pon jazz en la cocina", "es", {JAZZ}),
-    ("Find a recipe for dinner", "en", {NUTS}),
-    ("Such ein Rezept fürs Abendessen", "de", {NUTS}),
-    ("Un gâteau au Nutella pour le goûter de Léo", "fr", {NUTS}),
-]
-ASKED = [
-    ("When does Leo go to bed?", "en", BED),
-    ("Wann geht Leo ins Bett?", "de", BED),
-    ("À quelle heure Leo va au lit ?", "fr", BED),
-    ("¿A qué hora se acuesta Leo?", "es", BED),
-    ("What do I like to drink?", "en", WARM),
-    ("Was mag ich gern?", "de", WARM),
-    ("Qu'est-ce que j'aime ?", "fr", WARM),
-    ("¿Qué me gusta?", "es", WARM),
-]
-"""Questions about a person have what matters most beside them, whether or not a word fits."""
 
 
-async def beside(hass: HomeAssistant, server: ModelServer, sentence: str, language: str) -> str:
-    """Return what the request with a sentence holds of people."""
+def told(content: str) -> set[str]:
+    """Return the memories in a request."""
+    remembered = content.partition("Remembered; quoted")[2]
+    return {one for one in (WARM, BED, NUTS, JAZZ) if any(word in remembered for word in one.split("|"))}
+
+
+@pytest.mark.parametrize("language", MEMORIES)
+async def test_what_stands_beside_a_sentence(
+    hass: HomeAssistant, model_server: ModelServer, language: str, subtests: pytest.Subtests
+) -> None:
+    """A word in common and one diet where it is about food; what matters most beside a question."""
     await async_demo_house(hass)
     assert await async_setup_component(hass, "conversation", {})
-    agent: Agent = await async_add_agent(hass, server, {"memory_extraction_enabled": False})
+    agent: Agent = await async_add_agent(hass, model_server, {"memory_extraction_enabled": False})
     data = agent.entry.runtime_data
     for content in MEMORIES[language]:
         await data.memories.async_remember(make_memory(content, importance=0.9, heard=Provenance(at=NOW)))
@@ -102,41 +107,17 @@ async def beside(hass: HomeAssistant, server: ModelServer, sentence: str, langua
                 last_seen=NOW,
             )
         )
-    user = MockUser(name="Anna", is_owner=True).add_to_hass(hass)
-    await agent.say(sentence, language=language, context=Context(user_id=user.id))
-    return str(server.chats[0].messages[-1]["content"])
-
-
-def told(content: str) -> set[str]:
-    """Return the memories in a request."""
-    remembered = content.partition("Remembered; quoted")[2]
-    return {one for one in (WARM, BED, NUTS, JAZZ) if any(word in remembered for word in one.split("|"))}
-
-
-@pytest.mark.parametrize(("sentence", "language"), COMMANDS)
-async def test_nothing_beside_a_command(
-    hass: HomeAssistant, model_server: ModelServer, sentence: str, language: str
-) -> None:
-    """Small words such as "the", "on" and "im" are no match; only how the person is called stays."""
-    content = await beside(hass, model_server, sentence, language)
-    assert told(content) == set()
-    assert "Annie" in content
-    assert "vegetarian" not in content
-
-
-@pytest.mark.parametrize(("sentence", "language", "expected"), TOUCHED)
-async def test_what_a_command_touches(
-    hass: HomeAssistant, model_server: ModelServer, sentence: str, language: str, expected: set[str]
-) -> None:
-    """A word in common, and one diet where it is about food."""
-    content = await beside(hass, model_server, sentence, language)
-    assert told(content) == expected
-    assert ("vegetarian" in content) + ("shellfish" in content) == (NUTS in expected)
-
-
-@pytest.mark.parametrize(("sentence", "language", "expected"), ASKED)
-async def test_questions_about_a_person(
-    hass: HomeAssistant, model_server: ModelServer, sentence: str, language: str, expected: str
-) -> None:
-    """What matters most is beside a question about a person, as nobody knows which words it has."""
-    assert expected in told(await beside(hass, model_server, sentence, language))
+    anna = Context(user_id=MockUser(name="Anna", is_owner=True).add_to_hass(hass).id)
+    for sentence, spoken, kind, expected in SENTENCES:
+        if spoken != language:
+            continue
+        with subtests.test(sentence):
+            model_server.clear()
+            await agent.say(sentence, language=language, context=anna)
+            content = str(model_server.chats[0].messages[-1]["content"])
+            if kind == "asked":
+                assert expected <= told(content)
+                continue
+            assert "Annie" in content
+            assert told(content) == expected
+            assert ("vegetarian" in content) + ("shellfish" in content) == (NUTS in expected)

@@ -32,7 +32,7 @@ page.on("request", (request) => {
   if (/^https?:/.test(request.url()) && !request.url().startsWith(settings.url)) seen.elsewhere.push(request.url());
 });
 
-const BIG = { start, overview, conversations, oneTurn, back, reload, reading, memories, forgetOne, confirmations, others, keyboard };
+const BIG = { start, overview, conversations, oneTurn, back, reload, reading, memories, forgetOne, confirmations, others, keyboard, today };
 await perform(opened, seen, { ...BIG, small, german, somebodyElse });
 
 function text() {
@@ -222,6 +222,30 @@ async function keyboard() {
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Enter");
   await until(page, "the page before", () => here() === "suggestions");
+}
+
+// The card on a dashboard: a question comes by itself, and what was approved is done.
+async function today() {
+  await page.evaluate(async () => {
+    const { hass } = document.querySelector("home-assistant");
+    await hass.callWS({ type: "lovelace/dashboards/create", url_path: "our-home", title: "Our home", mode: "storage" });
+    const views = [{ title: "Home", cards: [{ type: "custom:home-agent-today" }] }];
+    await hass.callWS({ type: "lovelace/config/save", url_path: "our-home", config: { views } });
+  });
+  await page.goto(`${settings.url}/our-home/0`);
+  const card = page.locator("home-agent-today");
+  await card.getByText("Reading Lamp: Turn on").waitFor();
+  await card.getByRole("button", { name: "Undo" }).first().click();
+  await card.getByText("undone", { exact: true }).waitFor();
+  await say("Unlock the front door");
+  await card.locator(".asks").waitFor();
+  await shoot("today-asks");
+  await card.getByRole("button", { name: "Approve" }).click();
+  await until(page, "what was approved", async () => (await card.getByText("Front Door Lock: Unlock").count()) === 2);
+  seen.texts.today = await page.evaluate(textOf, "home-agent-today");
+  await shoot("today");
+  await page.goto(`${settings.url}/home_agent/${settings.entry}/me`);
+  await panel.locator("main .card").first().waitFor();
 }
 
 async function small() {

@@ -41,6 +41,8 @@ async def test_the_panel(release: str, model: ModelServer, tmp_path: Path) -> No
     assert "Tuesday" not in texts["memories-found"]
     assert seen["bars"] >= 3
     assert "Front Door Lock: Unlock" in texts["activity"]
+    assert "Undo" in texts["today"]
+    assert "Reject" not in texts["today"], "nothing waits any more"
     check_places(seen)
     check_looks(seen)
     assert 0 < seen["frame"] < seen["paint"], "the frame waits for no data"

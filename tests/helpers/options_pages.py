@@ -31,6 +31,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "local_first_enabled": True,
         "quick_confirmations": False,
         "silent_in_room": True,
+        "one_moment": False,
         "thinking_enabled": True,
     },
     "permissions": {

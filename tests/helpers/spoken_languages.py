@@ -48,7 +48,8 @@ def household_keys(english: Iterable[str]) -> list[str]:
     administrators.
     """
     folder = Path(panel.__file__).parent / "frontend"
-    names = ("main.js", "me.js", "confirmations.js", "audit.js")  # the frame, and the page about oneself
+    # The frame, the page about oneself, and the card.
+    names = ("main.js", "me.js", "confirmations.js", "audit.js", "today.js")
     source = "".join((folder / name).read_text(encoding="utf-8") for name in names)
     words = set(re.findall(r'(?<!\bh\()"(\w+)"', source))
     beginnings = tuple(re.findall(r"`(\w+_)\$", source))

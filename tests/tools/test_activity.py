@@ -17,14 +17,12 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
-from tests.helpers.agent import Agent, async_agent, call_action, speech
+from tests.helpers.agent import Agent, async_agent, call_action
 from tests.helpers.timers import call
 from tests.helpers.turns import tool_results
 from tests.helpers.undo import BED, LIGHT, UNDO, act, control, undo, undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-
-LIST = ("activity", {"action": "list"})
 
 
 async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
@@ -50,16 +48,6 @@ async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
     assert hass.states.get(LIGHT).attributes["brightness"] == 200
 
 
-async def test_a_whole_turn_comes_back(hass: HomeAssistant, agent: Agent) -> None:
-    """All calls of a turn are put back together, to what was before the first of them."""
-    first = await act(
-        agent, control("turn_on", [LIGHT, BED]), control("turn_on", brightness_pct=40), sentence="Lights"
-    )
-    result = await undo(agent, first.conversation_id)
-    assert set(result["result"]["restored"]) == {LIGHT, BED}
-    assert hass.states.get(LIGHT).state == hass.states.get(BED).state == "off"
-
-
 async def test_twice_goes_further_back(agent: Agent) -> None:
     """A second undo reaches the turn before, a third finds nothing."""
     first = await act(agent, control("turn_on"))
@@ -71,22 +59,11 @@ async def test_twice_goes_further_back(agent: Agent) -> None:
     assert "nothing to put back" in third["error"]
 
 
-@pytest.mark.parametrize("local", [False, True])
-async def test_what_was_so_already_is_no_request(
-    hass: HomeAssistant, model_server: ModelServer, *, local: bool
-) -> None:
+async def test_what_was_so_already_is_no_request(hass: HomeAssistant, agent: Agent) -> None:
     """A call that changed nothing is neither put back nor told of: the request before it is the last one."""
-    agent = await async_agent(hass, model_server, {"local_first_enabled": local})
-
-    async def turn_on() -> None:
-        if local:
-            await agent.say("turn on kitchen ceiling")
-        else:
-            await act(agent, control("turn_on"))
-
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 102}, blocking=True)
     await hass.async_block_till_done()
-    await turn_on()
+    await act(agent, control("turn_on"))
     with pytest.raises(ServiceValidationError):
         await hass.services.async_call("home_agent", "undo", {}, blocking=True)
     await act(agent, control("turn_off"))
@@ -95,7 +72,6 @@ async def test_what_was_so_already_is_no_request(
     assert hass.states.get(LIGHT).state == "on"
     with pytest.raises(ServiceValidationError):
         await hass.services.async_call("home_agent", "undo", {}, blocking=True)
-    assert hass.states.get(LIGHT).state == "on"
 
 
 async def test_what_was_so_already_is_no_action(hass: HomeAssistant, agent: Agent) -> None:
@@ -197,17 +173,6 @@ async def test_old_deeds_stay(hass: HomeAssistant, agent: Agent, freezer: Frozen
     freezer.tick(timedelta(days=2))
     assert (await undo_service(hass))["restored"] == {}
     assert hass.states.get(LIGHT).state == "on"
-
-
-async def test_what_did_you_do(agent: Agent, model_server: ModelServer) -> None:
-    """The answer names calls and states; asking for it is no action."""
-    first = await act(agent, control("turn_on"))
-    model_server.script([tool_calls([LIST]), text("I turned on the kitchen light.")])
-    result = await agent.say("What did you do?", conversation_id=first.conversation_id)
-    assert speech(result) == "I turned on the kitchen light."
-    (told,) = tool_results(model_server.chats[-1])[-1]["result"]["newest_first"]
-    assert told["did"] == "light.turn_on"
-    assert told["to"][LIGHT]["state"] == "off -> on"
 
 
 async def test_the_service(hass: HomeAssistant, agent: Agent) -> None:
@@ -372,28 +337,9 @@ async def test_what_the_request_has_done_itself(hass: HomeAssistant, agent: Agen
     assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "on")
 
 
-async def test_two_undos_in_one_request(hass: HomeAssistant, agent: Agent) -> None:
-    """The second one goes on to the request before, and each result names what it restored."""
-    await act(agent, control("turn_on"), **HERE)
-    await act(agent, control("turn_on", BED), **HERE)
-    agent.server.script([tool_calls([UNDO]), tool_calls([UNDO]), text("Both are off.")])
-    await agent.say("Undo the last two things", **HERE)
-    first, second = tool_results(agent.server.chats[-1])[-2:]
-    assert (set(first["result"]["restored"]), set(second["result"]["restored"])) == ({BED}, {LIGHT})
-    assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "off")
-
-
-async def test_two_undos_in_one_answer(hass: HomeAssistant, agent: Agent) -> None:
-    """Both run, one after the other."""
-    await act(agent, control("turn_on"), **HERE)
-    await act(agent, control("turn_on", BED), **HERE)
-    await act(agent, UNDO, UNDO, **HERE)
-    assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "off")
-
-
-@pytest.mark.parametrize(
-    ("entity_id", "before", "after", "calls"),
-    [
+def test_the_table(subtests: pytest.Subtests) -> None:
+    """Each domain comes back by calls of its own."""
+    for entity_id, before, after, calls in [
         ("switch.a", ("on", {}), ("off", {}), [("turn_on", {})]),
         (
             "light.a",
@@ -434,23 +380,18 @@ async def test_two_undos_in_one_answer(hass: HomeAssistant, agent: Agent) -> Non
         ("vacuum.a", ("docked", {}), ("cleaning", {}), [("return_to_base", {})]),
         ("media_player.a", ("off", {}), ("playing", {"volume_level": 0.4}), [("turn_off", {})]),
         ("counter.a", ("3", {}), ("5", {}), [("set_value", {"value": 3})]),
-    ],
-)
-def test_the_table(
-    entity_id: str,
-    before: tuple[str, dict[str, Any]],
-    after: tuple[str, dict[str, Any]],
-    calls: list[tuple[str, dict[str, Any]]],
-) -> None:
-    """Each domain comes back by calls of its own."""
-    made = restoring(EarlierState(*before), EarlierState(*after), State(entity_id, *after), late=False)
-    assert made is not None
-    assert [(call.service, dict(call.data)) for call in made.calls] == calls
+    ]:
+        with subtests.test(entity_id=entity_id, before=before):
+            made = restoring(
+                EarlierState(*before), EarlierState(*after), State(entity_id, *after), late=False
+            )
+            assert made is not None
+            assert [(call.service, dict(call.data)) for call in made.calls] == calls
 
 
-@pytest.mark.parametrize(
-    ("entity_id", "before", "after", "attributes"),
-    [
+def test_what_never_comes_back(subtests: pytest.Subtests) -> None:
+    """What would open, disarm, sound or start something is refused."""
+    for entity_id, before, after, attributes in [
         ("lock.a", "unlocked", "locked", {}),
         ("valve.a", "open", "closed", {}),
         ("cover.a", "open", "closed", {"device_class": "garage"}),
@@ -461,12 +402,11 @@ def test_the_table(
         ("button.a", "unknown", "2026-01-01T00:00:00", {}),
         ("script.a", "off", "on", {}),
         ("switch.a", "unavailable", "on", {}),
-    ],
-)
-def test_what_never_comes_back(entity_id: str, before: str, after: str, attributes: dict[str, Any]) -> None:
-    """What would open, disarm, sound or start something is refused."""
-    with pytest.raises(CannotRestoreError):
-        restoring(EarlierState(before), EarlierState(after), State(entity_id, after, attributes), late=False)
+    ]:
+        with subtests.test(entity_id=entity_id, before=before), pytest.raises(CannotRestoreError):
+            restoring(
+                EarlierState(before), EarlierState(after), State(entity_id, after, attributes), late=False
+            )
 
 
 STATES = st.sampled_from(

@@ -188,26 +188,6 @@ async def test_an_automation_and_its_trigger(home: CauseHouse) -> None:
     }
 
 
-async def test_a_person(home: CauseHouse) -> None:
-    """The members of the household may know who did it, and hear when it was themselves."""
-    await home.call("light.turn_on", HALL, home.by("tom"))
-    told = await home.why(HALL)
-    assert (told["change"], told["by"]) == ("off -> on", "Tom")
-    assert (await home.why(HALL, speaker="tom"))["by"] == "Tom (who asks)"
-
-
-async def test_a_chain_of_a_script_an_automation_and_a_person(home: CauseHouse) -> None:
-    """Tom says that there are guests, an automation welcomes them with a script, which turns on the light."""
-    await home.call("input_boolean.turn_on", "input_boolean.guests", home.by("tom"))
-
-    assert cause(await home.why(HALL)) == {
-        "script": "Welcome",
-        "automation": "Visitors",
-        "trigger": "guests: on",
-        "by": "Tom",
-    }
-
-
 async def test_a_scene_by_the_time(home: CauseHouse, freezer: FrozenDateTimeFactory) -> None:
     """A scene that an automation applied at three o'clock."""
     at = datetime(2026, 1, 14, 14, 0, 1, tzinfo=UTC)
@@ -242,19 +222,6 @@ async def test_home_agent_itself(home: CauseHouse) -> None:
         "ha_control", speaker=None, sentence="Hallway light off", action="turn_off", entity_id=HALL
     )
     assert cause(await home.why(HALL)) == {"by": "you", "asked_by": "somebody"}
-
-
-async def test_an_unknown_voice_hears_no_names(home: CauseHouse) -> None:
-    """Who speaks at a satellite is a guest perhaps: no people, and of automations only the exposed ones."""
-    await home.call("input_boolean.turn_on", "input_boolean.guests", home.by("tom"))
-    assert cause(await home.why(HALL, speaker=None)) == {
-        "script": "not exposed",
-        "automation": "not exposed",
-        "trigger": "guests: on",
-        "by": "a member of the household",
-    }
-    async_expose_entity(home.hass, "conversation", "automation.visitors", True)
-    assert (await home.why(HALL, speaker=None))["automation"] == "Visitors"
 
 
 async def test_what_is_not_exposed_is_not_named(home: CauseHouse) -> None:

@@ -122,9 +122,8 @@ def refuse(*expected: str, **kwargs: Any) -> str:
     return text
 
 
-@pytest.mark.parametrize(
-    ("args", "expected"),
-    [
+def test_finds(subtests: pytest.Subtests) -> None:
+    for args, expected in [
         ({"entity_id": "light.kitchen"}, ["light.kitchen"]),
         ({"entity_id": ["light.kitchen", "light.counter"]}, ["light.counter", "light.kitchen"]),
         ({"entity_id": "Light.Kitchen "}, ["light.kitchen"]),
@@ -181,15 +180,13 @@ def refuse(*expected: str, **kwargs: Any) -> str:
         ({"entity_id": "lock.Front_Door"}, ["lock.front"]),
         ({"domain": "lock", "area": "Hall"}, ["lock.front"]),
         ({"domain": "valve"}, ["valve.garden"]),
-    ],
-)
-def test_finds(args: dict[str, Any], expected: list[str]) -> None:
-    assert find(**args) == expected
+    ]:
+        with subtests.test(args=args, expected=expected):
+            assert find(**args) == expected
 
 
-@pytest.mark.parametrize(
-    ("args", "expected"),
-    [
+def test_mends_what_keeps_its_meaning(subtests: pytest.Subtests) -> None:
+    for args, expected in [
         ({"name": "kitchen lights"}, ["light.ceiling_kitchen", "light.counter", "light.kitchen"]),
         ({"name": "Wohnzimmer", "domain": "light"}, ["light.floor_lamp"]),
         ({"name": "lights", "area": "Bedroom 2"}, ["light.bedroom_2"]),
@@ -198,10 +195,9 @@ def test_finds(args: dict[str, Any], expected: list[str]) -> None:
         ({"name": "Roborock Downstairs", "device_class": "robot"}, ["vacuum.robo"]),
         ({"domain": ["coffee"], "device_class": ["outlet"]}, ["switch.coffee"]),
         ({"area": "TV", "domain": "media_player"}, ["media_player.tv"]),
-    ],
-)
-def test_mends_what_keeps_its_meaning(args: dict[str, Any], expected: list[str]) -> None:
-    assert find(allowed=ON, **args) == expected
+    ]:
+        with subtests.test(args=args, expected=expected):
+            assert find(allowed=ON, **args) == expected
 
 
 def test_settings_are_not_switched_with_the_room() -> None:
@@ -296,9 +292,8 @@ class TestEverything:
         ceilings = ["light.ceiling_bed1", "light.ceiling_kitchen"]
         assert find("all ceiling lights off", name="Ceiling") == ceilings
 
-    @pytest.mark.parametrize(
-        ("sentence", "language", "said"),
-        [
+    def test_all_words(self, subtests: pytest.Subtests) -> None:
+        for sentence, language, said in [
             ("Turn off all lights", "en", True),
             ("everything off please", "en", True),
             ("Mach überall das Licht aus", "de", True),
@@ -314,18 +309,16 @@ class TestEverything:
             ("open the blinds all the way", "en", False),
             ("her lamp", "en", False),
             ("", "en", False),
-        ],
-    )
-    def test_all_words(self, sentence: str, language: str, said: bool) -> None:
-        assert asks_for_all(fold(sentence), language) is said
+        ]:
+            with subtests.test(sentence=sentence, language=language):
+                assert asks_for_all(fold(sentence), language) is said
 
 
 class TestProtected:
     """Locks, covers, valves and alarms are never reached by a guess."""
 
-    @pytest.mark.parametrize(
-        ("args", "entity_id"),
-        [
+    def test_near_is_not_enough(self, subtests: pytest.Subtests) -> None:
+        for args, entity_id in [
             ({"name": "Frnt Door"}, "lock.front"),
             ({"name": "Front Doors"}, "lock.front"),
             ({"name": "front"}, "lock.front"),
@@ -339,10 +332,9 @@ class TestProtected:
             ({"name": "Front Door", "domain": "valve"}, "lock.front"),
             ({"name": "Alarms"}, "alarm_control_panel.home"),
             ({"area": "Front Door", "domain": "lock"}, "lock.front"),
-        ],
-    )
-    def test_near_is_not_enough(self, args: dict[str, Any], entity_id: str) -> None:
-        refuse(entity_id, **args)
+        ]:
+            with subtests.test(args=args, entity_id=entity_id):
+                refuse(entity_id, **args)
 
     def test_several_doors_are_a_question(self) -> None:
         refuse("lock.back", "lock.front", sentence="lock the door", domain="lock")
@@ -465,19 +457,17 @@ def test_any_text_finds_or_is_refused_briefly(text: str, slot: str) -> None:
         assert len(str(err)) <= 300  # noqa: PT017
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
+def test_opposites_are_not_near(subtests: pytest.Subtests) -> None:
+    for first, second in [
         ("left", "right"),
         ("upper", "lower"),
         ("interior", "exterior"),
         ("1", "2"),
         ("bath", "bed"),
         ("an", "aus"),
-    ],
-)
-def test_opposites_are_not_near(first: str, second: str) -> None:
-    assert word_similarity(first, second) == 0
+    ]:
+        with subtests.test(first=first, second=second):
+            assert word_similarity(first, second) == 0
 
 
 OWNERS = {
@@ -525,29 +515,14 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("language", "said", "area_id"), [*SPOKEN, *OTHERS])
-def test_a_room_is_called_by_its_owner(language: str, said: str, area_id: str) -> None:
+def test_a_room_is_called_by_its_owner(subtests: pytest.Subtests) -> None:
     """ "Chambre de Mia" is Mia's Room, not the Bedroom: in a sentence, and as an area."""
-    assert [place.area_ids for place in places_in_sentence(OWNED, said, language)] == [{area_id}]
-    if (language, said, area_id) in SPOKEN:
-        lights = find(said, house=OWNED, language=language, area=said, domain="light")
-        assert lights == [f"light.{area_id}"]
-
-
-@pytest.mark.parametrize(
-    ("language", "name", "area_id"),
-    [
-        ("fr", "lumière de la chambre de Léo", "leo"),
-        ("es", "luz del cuarto de Leo", "leo"),
-        ("de", "Licht in Mias Zimmer", "mia"),
-        ("nl", "lamp in Mia's kamer", "mia"),
-        ("ru", "свет в комнате Мии", "mia"),
-        ("fr", "lumière de la chambre", "bedroom"),
-    ],
-)
-def test_a_device_is_named_by_the_room_of_its_owner(language: str, name: str, area_id: str) -> None:
-    lights = find(name, house=OWNED, language=language, name=name, allowed=frozenset(("light",)))
-    assert lights == [f"light.{area_id}"]
+    for language, said, area_id in [*SPOKEN, *OTHERS]:
+        with subtests.test(language=language, said=said):
+            assert [place.area_ids for place in places_in_sentence(OWNED, said, language)] == [{area_id}]
+            if (language, said, area_id) in SPOKEN:
+                lights = find(said, house=OWNED, language=language, area=said, domain="light")
+                assert lights == [f"light.{area_id}"]
 
 
 def test_a_room_of_nobody_here_is_unknown() -> None:
@@ -580,9 +555,9 @@ FAMILY = house_of(
 LAMPS = frozenset(("light", "switch", "media_player", "climate"))
 
 
-@pytest.mark.parametrize(
-    ("language", "name", "entity_ids"),
-    [
+def test_words_that_mean_one(subtests: pytest.Subtests) -> None:
+    """Devices with English names, in the words of the family."""
+    for language, name, entity_ids in [
         ("de", "Badheizung", ["climate.bathroom"]),
         ("pl", "ogrzewanie w łazience", ["climate.bathroom"]),
         ("ru", "отопление в ванной", ["climate.bathroom"]),
@@ -597,16 +572,13 @@ LAMPS = frozenset(("light", "switch", "media_player", "climate"))
         ("de", "Küchenlicht", ["light.counter", "light.kitchen"]),
         ("en", "kitchen lights", ["light.counter", "light.kitchen"]),
         ("nl", "Mia's lamp", ["light.mia"]),
-    ],
-)
-def test_words_that_mean_one(language: str, name: str, entity_ids: list[str]) -> None:
-    """Devices with English names, in the words of the family."""
-    assert find(name, house=FAMILY, language=language, name=name, allowed=LAMPS) == entity_ids
+    ]:
+        with subtests.test(language=language, name=name):
+            assert find(name, house=FAMILY, language=language, name=name, allowed=LAMPS) == entity_ids
 
 
-@pytest.mark.parametrize(
-    ("language", "name", "listed"),
-    [
+def test_words_that_are_not_sure(subtests: pytest.Subtests) -> None:
+    for language, name, listed in [
         ("de", "Nachttischlampe", ("several", "light.anna", "light.tom")),
         ("fr", "lampe de chevet", ("several", "light.anna", "light.tom")),
         ("nl", "nachtkastlampje", ("several", "light.anna", "light.tom")),
@@ -619,12 +591,13 @@ def test_words_that_mean_one(language: str, name: str, entity_ids: list[str]) ->
         # A guess moves no entrance.
         ("de", "Garagentor", ("cover.garage",)),
         ("es", "la puerta del garaje", ("cover.garage",)),
-    ],
-)
-def test_words_that_are_not_sure(language: str, name: str, listed: tuple[str, ...]) -> None:
-    for allowed in (LAMPS, frozenset(("cover",))) if listed == ("cover.garage",) else (LAMPS,):
-        error = refuse(*listed, sentence=name, house=FAMILY, language=language, name=name, allowed=allowed)
-        assert "several" not in listed or "light.hall" not in error
+    ]:
+        with subtests.test(language=language, name=name):
+            for allowed in (LAMPS, frozenset(("cover",))) if listed == ("cover.garage",) else (LAMPS,):
+                error = refuse(
+                    *listed, sentence=name, house=FAMILY, language=language, name=name, allowed=allowed
+                )
+                assert "several" not in listed or "light.hall" not in error
 
 
 def test_a_query_reports_what_an_action_may_not_guess() -> None:
@@ -656,12 +629,13 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("home", HOMES)
-def test_a_home_in_one_language_spoken_to_in_another(home: str) -> None:
-    rooms = {room: (room, (), None) for room in HOMES[home]}
-    ids = ("light.kitchen", "light.living", "climate.bath")
-    things = [(key, name, room, {}) for key, (room, name) in zip(ids, HOMES[home].items(), strict=True)]
-    house = house_of(rooms, things, {})
-    for language, names in SAID.items():
-        for name, entity_id in zip(names, ids, strict=True):
-            assert find(name, house=house, language=language, name=name, allowed=LAMPS) == [entity_id]
+def test_a_home_in_one_language_spoken_to_in_another(subtests: pytest.Subtests) -> None:
+    for home, devices in HOMES.items():
+        with subtests.test(home):
+            rooms = {room: (room, (), None) for room in devices}
+            ids = ("light.kitchen", "light.living", "climate.bath")
+            things = [(key, name, room, {}) for key, (room, name) in zip(ids, devices.items(), strict=True)]
+            house = house_of(rooms, things, {})
+            for language, names in SAID.items():
+                for name, entity_id in zip(names, ids, strict=True):
+                    assert find(name, house=house, language=language, name=name, allowed=LAMPS) == [entity_id]

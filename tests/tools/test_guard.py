@@ -129,9 +129,12 @@ class TestOneWay:
             assert not [module for module in modules if module.startswith("homeassistant")], name
 
 
-@pytest.mark.parametrize(
-    ("call", "why"),
-    [
+async def test_the_last_door(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    """Whatever a tool makes of its arguments is judged once more where the service would be called."""
+    agent = await async_agent(hass, model_server, {"allow_scripts_and_scenes": False})
+    for call, why in [
         (ServiceCall(domain="homeassistant", service="restart", entity_ids=(LIGHT,)), "not offered"),
         (ServiceCall(domain="shell_command", service="run", entity_ids=(LIGHT,)), "not offered"),
         (ServiceCall(domain="automation", service="trigger", entity_ids=(LIGHT,)), "not offered"),
@@ -143,20 +146,14 @@ class TestOneWay:
             (ServiceCall(domain="light", service="turn_on", entity_ids=(LIGHT,), data={key: "x"}), "Targets")
             for key in ("entity_id", "area_id", "device_id", "floor_id", "label_id", "target")
         ),
-    ],
-    ids=str,
-)
-async def test_the_last_door(
-    hass: HomeAssistant, model_server: ModelServer, call: ServiceCall, why: str
-) -> None:
-    """Whatever a tool makes of its arguments is judged once more where the service would be called."""
-    agent = await async_agent(hass, model_server, {"allow_scripts_and_scenes": False})
-    services = async_capture_events(hass, EVENT_CALL_SERVICE)
-    with pytest.raises(PermissionDenied, match=why):
-        await agent.entry.runtime_data.handler.guard.async_call_service(
-            call, Speaker(context=Context(), language="en")
-        )
-    assert not services
+    ]:
+        with subtests.test(call=call, why=why):
+            services = async_capture_events(hass, EVENT_CALL_SERVICE)
+            with pytest.raises(PermissionDenied, match=why):
+                await agent.entry.runtime_data.handler.guard.async_call_service(
+                    call, Speaker(context=Context(), language="en")
+                )
+            assert not services
 
 
 def test_what_is_gated() -> None:

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.knowledge.search import KnowledgeQuery, KnowledgeSearch
 from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, TextSource
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.tools.knowledge_tools import MAX_CHARS, MAX_LISTED
-from custom_components.home_agent.vector.store import Hit
 from homeassistant.auth.models import Group
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
@@ -244,19 +242,6 @@ async def test_entities_are_bounded_and_told_apart(hass: HomeAssistant, agent: A
 # Search
 
 
-class Meanings:
-    """An index of meanings that knows its answers."""
-
-    available = True
-
-    def __init__(self, *ids: str) -> None:
-        self._ids = ids
-
-    async def async_search(self, *_asked: Any, **_options: Any) -> list[Hit]:
-        """Return the answers."""
-        return [Hit(id=key, text="old text", similarity=0.9, metadata={}) for key in self._ids]
-
-
 class OfPersons:
     """Documents that belong to somebody."""
 
@@ -282,17 +267,6 @@ class Failing(OfPersons):
     async def async_documents(self) -> Sequence[KnowledgeDocument]:
         """Raise."""
         raise RuntimeError("broken")
-
-
-async def test_nobody_gets_what_is_somebody_elses(demo: Agent) -> None:
-    knowledge = demo.hass.data[DATA_SHARED].knowledge
-    knowledge.sources = (*knowledge.sources, OfPersons())
-    await knowledge.async_refresh()
-    meanings = Meanings("profile:anna", "profile:tom", "profile:None")
-    search = KnowledgeSearch(demo.hass, knowledge, meanings)
-    for person_id, allowed in (("anna", {"anna", None}), ("tom", {"tom", None}), (None, {None})):
-        found = await search.async_search(KnowledgeQuery(text="tea", person_id=person_id), lambda _: True)
-        assert {document.person for document in found if document.title == "Tea"} == allowed
 
 
 async def test_a_source_that_fails_costs_its_own(demo: Agent, caplog: pytest.LogCaptureFixture) -> None:

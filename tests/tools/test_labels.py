@@ -71,9 +71,9 @@ def on(hass: HomeAssistant) -> set[str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("sentence", "call", "reached"),
-    [
+async def test_what_is_reached(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
+    """All of the label that is exposed and that the action fits, and nothing else."""
+    for sentence, call, reached in [
         ("Turn on everything labelled Party", {"label": "Party"}, PARTY),
         ("Turn on everything labelled party", {"label": "party"}, PARTY),
         ("Turn on everything labelled Party", {"label": "Party", "domain": "light"}, LAMPS),
@@ -95,15 +95,13 @@ def on(hass: HomeAssistant) -> set[str]:
         ("Turn on everything labelled Christmas", {"label": "Christmas"}, set()),
         ("Turn on everything labelled Unused", {"label": "Unused", "domain": "light"}, set()),
         ("Turn on the Christmas lights", {"label": "Christmas", "domain": "light", "area": "Kitchen"}, set()),
-    ],
-)
-async def test_what_is_reached(
-    hass: HomeAssistant, agent: Agent, *, sentence: str, call: dict[str, Any], reached: set[str]
-) -> None:
-    """All of the label that is exposed and that the action fits, and nothing else."""
-    result = await use(agent, sentence, {"action": "turn_on", **call})
-    assert on(hass) == reached
-    assert result["success"] is bool(reached)
+    ]:
+        with subtests.test(sentence=sentence, call=call):
+            await hass.services.async_call("light", "turn_off", {"entity_id": LIGHTS}, blocking=True)
+            hass.states.async_set("switch.garland", "off", {"friendly_name": "Garland"})
+            result = await use(agent, sentence, {"action": "turn_on", **call})
+            assert on(hass) == reached
+            assert result["success"] is bool(reached)
 
 
 async def test_an_entity_of_that_name_comes_first(hass: HomeAssistant, agent: Agent) -> None:

@@ -244,26 +244,6 @@ async def test_a_device_that_hangs(hass: HomeAssistant, model_server: ModelServe
     assert len([event for event in services if event.data["domain"] == "light"]) == 1
 
 
-async def test_a_device_that_fails(hass: HomeAssistant, agent: Agent) -> None:
-    """What an integration raises is told with the state that the light is in."""
-    errors = [
-        HomeAssistantError("bulb unreachable"),
-        ValueError("bad bulb"),
-        RuntimeError("worse"),
-        OSError(),
-    ]
-
-    async def turn_on(call: ServiceCall) -> None:
-        raise errors.pop()
-
-    hass.services.async_register("light", "turn_on", turn_on)
-    while errors:
-        dim = {"action": "turn_on", "entity_id": LIGHT, "parameters": {"brightness_pct": 10 + len(errors)}}
-        said, envelope = await run_probe(agent, ("ha_control", dim))
-        assert said.startswith("That is that.")
-        assert envelope["success"] is False
-
-
 async def test_an_entity_that_goes_between_resolving_and_calling(hass: HomeAssistant, agent: Agent) -> None:
     """The first light takes the second one away."""
 

@@ -10,10 +10,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.turns import tool_results
 from tests.helpers.undo import BED, LIGHT, act, control, undo
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 MOVIE = "scene.movie"
 
@@ -48,17 +46,6 @@ async def test_what_a_scene_changed_comes_back(hass: HomeAssistant, agent: Agent
     assert hass.states.get(LIGHT).attributes["brightness"] == 200
     again = await undo(agent, first.conversation_id)
     assert "nothing to put back" in again["error"]
-
-
-@pytest.mark.parametrize("named", [MOVIE, BED])
-async def test_a_scene_by_name(hass: HomeAssistant, agent: Agent, named: str) -> None:
-    """The scene means all that it holds, one of its lights means that light."""
-    first = await act(agent, control("activate", MOVIE))
-    call = ("activity", {"action": "undo", "entity_id": [named]})
-    agent.server.script([tool_calls([call]), text("Okay.")])
-    await agent.say("Undo it", conversation_id=first.conversation_id)
-    assert tool_results(agent.server.chats[-1])[-1]["success"]
-    assert is_on(hass, LIGHT, BED) == [named != MOVIE, False]
 
 
 async def test_what_is_not_exposed_stays(hass: HomeAssistant, agent: Agent) -> None:

@@ -194,7 +194,7 @@ async def async_confirm(turn: Turn, before: int) -> bool:
         if is_quick:
             end_with_words_beside_calls(turn)
         return bool(is_quick)
-    is_silent = is_silent and not turn.said and _is_in_room(turn, changing)
+    is_silent = is_silent and not (turn.said or turn.patience) and _is_in_room(turn, changing)
     acts = [act for record in changing for act in record.told]
     text = await async_told(turn.hass, turn.language, acts) if is_silent or is_quick else None
     if text is not None and is_silent:

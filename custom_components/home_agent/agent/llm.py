@@ -14,7 +14,14 @@ from typing import Final
 from homeassistant.helpers import llm
 from homeassistant.util.async_ import create_eager_task
 
-from ..const import CONF_STREAMING, EVENT_STREAMING_ERROR, HEARTBEAT_SECONDS, LOGGER
+from ..const import (
+    CONF_ONE_MOMENT,
+    CONF_STREAMING,
+    EVENT_STREAMING_ERROR,
+    HEARTBEAT_SECONDS,
+    LOGGER,
+    MOMENT_SECONDS,
+)
 from ..inference.dialects.base import new_call_id
 from ..inference.models import Delta, ErrorKind, ModelServerError, ToolCall, as_agent_error
 from ..knowledge.house import HouseSnapshot
@@ -224,6 +231,25 @@ def written_calls(speech: SpeechFilter, tools: Mapping[str, llm.Tool]) -> list[l
 
 HEARTBEAT: LogDelta = {"thinking_content": ""}
 """A delta that changes nothing. A satellite that hears nothing for five seconds hangs."""
+SPOKEN_AT_ONCE: Final = 61
+"""Characters with which the voice pipeline begins to speak (its STREAM_RESPONSE_CHARS and one more)."""
+
+
+def _may_bridge(turn: Turn) -> bool:
+    """Return whether one moment may be asked for: by voice, and once in a conversation."""
+    speaker, settings = turn.calls.speaker, turn.data.settings
+    may = settings[CONF_ONE_MOMENT] and settings[CONF_STREAMING] and turn.user_input is not None
+    return may and speaker.voice and turn.calls.conversation_id not in turn.data.memory.patience
+
+
+async def _async_bridge(turn: Turn) -> LogDelta:
+    """Return what asks for one moment; spaces behind it make the pipeline speak it now."""
+    words = f"{await async_phrase(turn.hass, turn.language, 'one_moment')} "
+    if turn.said:
+        words = f" {words}"
+    turn.patience = words.ljust(SPOKEN_AT_ONCE)
+    turn.data.memory.patience[turn.calls.conversation_id] = True
+    return {"content": turn.patience}
 
 
 async def _log_deltas(
@@ -232,8 +258,15 @@ async def _log_deltas(
     """Yield the chat-log deltas of one model answer, and note what it came to."""
     answer: _Answer | None = None
     yield {"role": "assistant"}
-    async with aclosing(with_heartbeats(stream, HEARTBEAT_SECONDS)) as deltas:
+    may_bridge = not turn.said and _may_bridge(turn)
+    beat = min(MOMENT_SECONDS, HEARTBEAT_SECONDS) if may_bridge else HEARTBEAT_SECONDS
+    async with aclosing(with_heartbeats(stream, beat)) as deltas:
         async for delta in deltas:
+            # A model that thinks is not silent, but nothing of it is heard.
+            if may_bridge and not turn.said and monotonic() - turn.record.begun >= MOMENT_SECONDS:
+                may_bridge = False
+                if delta is None or not (delta.content or delta.tool_calls):
+                    yield await _async_bridge(turn)
             if delta is None:
                 yield HEARTBEAT
                 continue
@@ -246,17 +279,15 @@ async def _log_deltas(
                 yield out
     for out in answer.end() if answer else ():
         yield out
-    is_told = not turn.calls.speaker.voice or not turn.said
     while turn.calls.unanswered > 0:
+        may_bridge = _may_bridge(turn)
         try:
-            async with asyncio.timeout(HEARTBEAT_SECONDS):
+            async with asyncio.timeout(
+                min(MOMENT_SECONDS, HEARTBEAT_SECONDS) if may_bridge else HEARTBEAT_SECONDS
+            ):
                 await turn.calls.idle.wait()
         except TimeoutError:
-            if is_told:
-                yield HEARTBEAT
-                continue
-            is_told = True
-            yield {"content": f" {await async_phrase(turn.hass, turn.language, 'one_moment')}"}
+            yield await _async_bridge(turn) if may_bridge else HEARTBEAT
 
 
 class _Answer:

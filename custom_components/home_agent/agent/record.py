@@ -424,6 +424,8 @@ class RecentConversations:
     """Conversations in which something was said that an external model must not receive."""
     tainted: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """Conversations in which text was read that an outsider wrote."""
+    patience: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
+    """Conversations in which one moment was asked for."""
     about: BoundedDict[tuple[str, ...]] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """The entities that a conversation was about last."""
     _cleared: BoundedDict[datetime] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))

@@ -91,6 +91,8 @@ class Turn:
     """Whether nothing is spoken, because everything happened in the room of the satellite."""
     said: bool = False
     """Whether text has been released; a satellite is speaking then."""
+    patience: str = ""
+    """What was spoken to bridge a silence. It is no part of the answer, and in no text that is kept."""
     lead: str = ""
     """What Home Agent said itself before the model was asked. The answer begins with it."""
     heard: str = ""
@@ -159,15 +161,17 @@ def guard_tools(chat_log: conversation.ChatLog, handler: ToolHandler, calls: Tur
 async def async_add_answer(turn: Turn, deltas: AsyncGenerator[LogDelta]) -> None:
     """Let one answer of the model into the chat log, which runs its tools as they come.
 
-    The space that parts its words from those before them is for the stream only.
+    The space that parts its words from those before them is for the stream only, as is what bridged a
+    silence.
     """
     entries = turn.chat_log.content
     start = len(entries)
     async for _content in turn.chat_log.async_add_delta_content_stream(turn.agent_id, deltas):
         pass
     for index, entry in enumerate(entries[start:], start):
-        if isinstance(entry, conversation.AssistantContent) and (entry.content or "").startswith(" "):
-            entries[index] = replace(entry, content=(entry.content or "").lstrip())
+        if isinstance(entry, conversation.AssistantContent) and (content := entry.content):
+            kept = content.replace(turn.patience, "") if turn.patience else content
+            entries[index] = replace(entry, content=kept.lstrip(" "))
 
 
 async def async_say(turn: Turn, text: str) -> None:
@@ -239,7 +243,7 @@ async def async_say_error(turn: Turn, sentence: str) -> None:
     The result says it too, which dialogs show and pipelines speak. A satellite that has begun to speak hears
     only the stream, so the sentence goes there as well.
     """
-    if turn.calls.speaker.voice and turn.said:
+    if turn.calls.speaker.voice and (turn.said or turn.patience):
         await async_say(turn, sentence)
         return
     note_unspoken(turn, sentence)

@@ -142,6 +142,7 @@ ANSWERS: Final = (
     switch(const.CONF_LOCAL_FIRST),
     switch(const.CONF_QUICK_CONFIRMATIONS),
     switch(const.CONF_SILENT_IN_ROOM),
+    switch(const.CONF_ONE_MOMENT),
     switch(const.CONF_THINKING),
 )
 

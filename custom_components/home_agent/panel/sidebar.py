@@ -1,4 +1,4 @@
-"""The panel in the sidebar of Home Assistant: its place, and its files. Loads where there is a front end."""
+"""The panel in the sidebar and the card for dashboards: their place and files. Loads with the front end."""
 
 import hashlib
 from pathlib import Path
@@ -15,10 +15,11 @@ FILES: Final = Path(__file__).parent / "frontend"
 TITLE: Final = "Home Agent"
 ICON: Final = "mdi:robot-outline"
 ELEMENT: Final = "home-agent-panel"
+CARD: Final = "today.js"
 
 
 async def async_show(hass: HomeAssistant, shared: SharedData) -> None:
-    """Put the panel into the sidebar; doing so again is not an error."""
+    """Put the panel into the sidebar and offer the card; doing so again is not an error."""
     if not shared.panel_address:
 
         def fingerprint() -> str:
@@ -42,9 +43,12 @@ async def async_show(hass: HomeAssistant, shared: SharedData) -> None:
             module_url=f"{shared.panel_address}/main.js",
             require_admin=False,
         )
+        frontend.add_extra_js_url(hass, f"{shared.panel_address}/{CARD}")
 
 
 @callback
-def async_hide(hass: HomeAssistant) -> None:
-    """Take the panel out of the sidebar."""
+def async_hide(hass: HomeAssistant, shared: SharedData) -> None:
+    """Take the panel out of the sidebar, and the card out of pages that are loaded from now on."""
     frontend.async_remove_panel(hass, DOMAIN, warn_if_unknown=False)
+    if shared.panel_address:
+        frontend.remove_extra_js_url(hass, f"{shared.panel_address}/{CARD}")

@@ -216,4 +216,4 @@ async def async_show(hass: HomeAssistant, entry: Agent) -> None:
 async def async_hide(hass: HomeAssistant) -> None:
     """Take the panel away; doing so again is not an error."""
     if FRONTEND in hass.config.components:
-        (await async_part(hass, "panel.sidebar")).async_hide(hass)
+        (await async_part(hass, "panel.sidebar")).async_hide(hass, hass.data[DATA_SHARED])

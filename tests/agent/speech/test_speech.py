@@ -66,31 +66,34 @@ THOUGHTS = [
 ]
 
 
-@pytest.mark.parametrize("surface", [True, False])
-@pytest.mark.parametrize("dialect", THOUGHTS)
-def test_thoughts_are_never_given_out(dialect: str, surface: bool) -> None:
-    reply = dialect.format("Hm, the *user* said {x}, 3 < 4.") + "\n\nThe light is on."
-    for pieces in (reply, [reply]):
-        spoken = read(pieces, voice=surface)
-        assert spoken.text == "The light is on."
-        assert spoken.thinking.strip() == "Hm, the *user* said {x}, 3 < 4."
-        assert spoken.calls == []
+def test_thoughts_are_never_given_out(subtests: pytest.Subtests) -> None:
+    for dialect in THOUGHTS:
+        for surface in [True, False]:
+            with subtests.test(surface=surface, dialect=dialect):
+                reply = dialect.format("Hm, the *user* said {x}, 3 < 4.") + "\n\nThe light is on."
+                for pieces in (reply, [reply]):
+                    spoken = read(pieces, voice=surface)
+                    assert spoken.text == "The light is on."
+                    assert spoken.thinking.strip() == "Hm, the *user* said {x}, 3 < 4."
+                    assert spoken.calls == []
 
 
-@pytest.mark.parametrize("surface", [True, False])
-def test_a_thought_that_never_ends_is_all_there_is(surface: bool) -> None:
-    spoken = read("<think>The user wants <b>light", voice=surface)
-    assert (spoken.text, spoken.thinking) == ("", "The user wants <b>light")
+def test_a_thought_that_never_ends_is_all_there_is(subtests: pytest.Subtests) -> None:
+    for surface in [True, False]:
+        with subtests.test(surface=surface):
+            spoken = read("<think>The user wants <b>light", voice=surface)
+            assert (spoken.text, spoken.thinking) == ("", "The user wants <b>light")
 
 
-@pytest.mark.parametrize("surface", [True, False])
-def test_the_end_of_a_thought_without_its_beginning_is_not_spoken(surface: bool) -> None:
-    assert read("</think>\n\nYes.", voice=surface).text == "Yes."
-    assert read("I should </think> Yes.", voice=surface).text == "I should Yes."
-    speech = SpeechFilter(voice=surface)
-    assert not speech.unopened_thought
-    speech.feed("I should</think>Yes.")
-    assert speech.unopened_thought
+def test_the_end_of_a_thought_without_its_beginning_is_not_spoken(subtests: pytest.Subtests) -> None:
+    for surface in [True, False]:
+        with subtests.test(surface=surface):
+            assert read("</think>\n\nYes.", voice=surface).text == "Yes."
+            assert read("I should </think> Yes.", voice=surface).text == "I should Yes."
+            speech = SpeechFilter(voice=surface)
+            assert not speech.unopened_thought
+            speech.feed("I should</think>Yes.")
+            assert speech.unopened_thought
 
 
 def test_a_model_may_start_inside_a_thought() -> None:
@@ -130,11 +133,12 @@ SPECIAL = [
 ]
 
 
-@pytest.mark.parametrize("surface", [True, False])
-@pytest.mark.parametrize("token", SPECIAL)
-def test_special_tokens_are_not_given_out(token: str, surface: bool) -> None:
-    assert read(f"Good night.{token}", voice=surface).text == "Good night."
-    assert read(f"{token}Good {token}night.", voice=surface).text == "Good night."
+def test_special_tokens_are_not_given_out(subtests: pytest.Subtests) -> None:
+    for token in SPECIAL:
+        for surface in [True, False]:
+            with subtests.test(surface=surface, token=token):
+                assert read(f"Good night.{token}", voice=surface).text == "Good night."
+                assert read(f"{token}Good {token}night.", voice=surface).text == "Good night."
 
 
 CALLS = [
@@ -175,33 +179,32 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("surface", [True, False])
-@pytest.mark.parametrize("call", CALLS)
-def test_calls_written_as_text_are_taken_out(call: str, surface: bool) -> None:
-    reply = f"One moment.\n\n{call}\n\nThe lamp is on."
-    for pieces in (reply, [reply]):
-        spoken = read(pieces, voice=surface)
-        assert spoken.text.split() == ["One", "moment.", "The", "lamp", "is", "on."]
-        (raw,) = spoken.calls
-        assert raw in call
-        assert spoken.thinking == ""
+def test_calls_written_as_text_are_taken_out(subtests: pytest.Subtests) -> None:
+    for call in CALLS:
+        for surface in [True, False]:
+            with subtests.test(surface=surface, call=call):
+                reply = f"One moment.\n\n{call}\n\nThe lamp is on."
+                for pieces in (reply, [reply]):
+                    spoken = read(pieces, voice=surface)
+                    assert spoken.text.split() == ["One", "moment.", "The", "lamp", "is", "on."]
+                    (raw,) = spoken.calls
+                    assert raw in call
+                    assert spoken.thinking == ""
 
 
-@pytest.mark.parametrize("surface", [True, False])
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_a_call_without_its_end_is_the_rest_of_the_reply(subtests: pytest.Subtests) -> None:
+    """What stands behind it was written before the call was made."""
+    for reply in [
         'ha_control(name="x"',
         '<tool_call>{"name": "ha_control", "arguments": {}}\nDone.',
         '[TOOL_CALLS]ha_control[ARGS]{"name": "Lamp"}',
         '{"type":"function","function":{"name": "HassTurnOff", "parameters": {}}\nThe lamp is off now.',
-    ],
-)
-def test_a_call_without_its_end_is_the_rest_of_the_reply(reply: str, surface: bool) -> None:
-    """What stands behind it was written before the call was made."""
-    spoken = read(reply, voice=surface)
-    assert spoken.text == ""
-    assert len(spoken.calls) == 1
+    ]:
+        for surface in [True, False]:
+            with subtests.test(surface=surface, reply=reply):
+                spoken = read(reply, voice=surface)
+                assert spoken.text == ""
+                assert len(spoken.calls) == 1
 
 
 def test_a_quoted_call_stays_in_a_chat() -> None:
@@ -210,10 +213,8 @@ def test_a_quoted_call_stays_in_a_chat() -> None:
     assert "Hass" not in voice(reply)
 
 
-@pytest.mark.parametrize("surface", [True, False])
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_prose_about_calls_is_left_alone(subtests: pytest.Subtests) -> None:
+    for reply in [
         "You can use ha_control (a tool) to switch lamps.",
         "The ha_query tool reads states; ha_control, however, writes them.",
         "HassTurnOn is an intent. It switches things on.",
@@ -221,11 +222,11 @@ def test_a_quoted_call_stays_in_a_chat() -> None:
         "I have functions. They are many.",
         "Prices: 5 < 6 and 7 > 2, a<b, x <y.",
         "Hassle-free, that is what the Hassio team wants.",
-    ],
-)
-def test_prose_about_calls_is_left_alone(reply: str, surface: bool) -> None:
-    spoken = read(reply, voice=surface)
-    assert (spoken.text, spoken.calls, spoken.thinking) == (reply, [], "")
+    ]:
+        for surface in [True, False]:
+            with subtests.test(surface=surface, reply=reply):
+                spoken = read(reply, voice=surface)
+                assert (spoken.text, spoken.calls, spoken.thinking) == (reply, [], "")
 
 
 def test_json_that_is_no_call_is_shown_but_not_spoken() -> None:
@@ -236,15 +237,16 @@ def test_json_that_is_no_call_is_shown_but_not_spoken() -> None:
         assert read(reply, voice=False).calls == read(reply).calls == []
 
 
-@pytest.mark.parametrize("surface", [True, False])
-def test_a_suspicion_that_grows_too_large_is_given_up(surface: bool) -> None:
-    speech = SpeechFilter(voice=surface, tool_names=TOOLS)
-    given = speech.feed("ha_control(" + "x" * (MAX_BLOCK + 50)).text
-    assert given.startswith("ha_control(x")
-    assert (
-        given + speech.feed(" and on").text + speech.flush().text
-        == f"ha_control({'x' * (MAX_BLOCK + 50)} and on"
-    )
+def test_a_suspicion_that_grows_too_large_is_given_up(subtests: pytest.Subtests) -> None:
+    for surface in [True, False]:
+        with subtests.test(surface=surface):
+            speech = SpeechFilter(voice=surface, tool_names=TOOLS)
+            given = speech.feed("ha_control(" + "x" * (MAX_BLOCK + 50)).text
+            assert given.startswith("ha_control(x")
+            assert (
+                given + speech.feed(" and on").text + speech.flush().text
+                == f"ha_control({'x' * (MAX_BLOCK + 50)} and on"
+            )
 
 
 PLAIN = [
@@ -295,15 +297,15 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "spoken"), PLAIN)
-def test_a_voice_reads_sentences(reply: str, spoken: str) -> None:
-    assert voice(reply) == spoken
-    assert read([reply]).text == spoken
+def test_a_voice_reads_sentences(subtests: pytest.Subtests) -> None:
+    for reply, spoken in PLAIN:
+        with subtests.test(reply=reply, spoken=spoken):
+            assert voice(reply) == spoken
+            assert read([reply]).text == spoken
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_ordinary_text_is_left_alone(subtests: pytest.Subtests) -> None:
+    for reply in [
         "3 * 4 = 12, 2*3 = 6, 2**3 = 8 and 5 > 3.",
         "The entity light.bed_light_2 is on_hold.",
         "C# and F#, I <3 you, R&D, AT&T, a < b.",
@@ -317,11 +319,10 @@ def test_a_voice_reads_sentences(reply: str, spoken: str) -> None:
         "\u0928\u092e\u0938\u094d\u200d\u0924\u0947, \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
         "4.5* hotels, #1 in town, @home, 100\u2122, \u00a9 2026, 20 \u00d7 3 \u00f7 2 \u2248 30.",
         "192.168.1.5:8123 or home-assistant.io or a@b.de",
-    ],
-)
-def test_ordinary_text_is_left_alone(reply: str) -> None:
-    assert voice(reply) == reply
-    assert chat(reply) == reply
+    ]:
+        with subtests.test(reply=reply):
+            assert voice(reply) == reply
+            assert chat(reply) == reply
 
 
 def test_a_chat_keeps_its_markdown() -> None:
@@ -393,10 +394,9 @@ def test_the_cuts_change_nothing(parts: list[str], surface: bool, chance: random
     assert read(pieces, voice=surface) == whole
 
 
-@pytest.mark.parametrize("surface", [True, False])
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_wherever_a_name_is_cut(subtests: pytest.Subtests) -> None:
+    """A name may hold signs, and begin like another one."""
+    for reply in [
         'then go.my-tool(day="today")',
         '](my-tool(day="today")',
         "Say [my-tool(), my-tool()] now",
@@ -404,15 +404,14 @@ def test_the_cuts_change_nothing(parts: list[str], surface: bool, chance: random
         '`ha_control {"name": "Lamp"}![A cat](http://a.b/c.png) sleeps',
         "`my-toolLook (https://a.b/c). Or www.example.com!",
         "```my-tool(a=1)``` and my-tool-two and my, my.",
-    ],
-)
-def test_wherever_a_name_is_cut(reply: str, surface: bool) -> None:
-    """A name may hold signs, and begin like another one."""
-    tools = (*TOOLS, "my", "my-tool-two")
-    whole = read([reply], voice=surface, tools=tools)
-    assert read(reply, voice=surface, tools=tools) == whole
-    for cut in range(1, len(reply)):
-        assert read([reply[:cut], reply[cut:]], voice=surface, tools=tools) == whole
+    ]:
+        for surface in [True, False]:
+            with subtests.test(surface=surface, reply=reply):
+                tools = (*TOOLS, "my", "my-tool-two")
+                whole = read([reply], voice=surface, tools=tools)
+                assert read(reply, voice=surface, tools=tools) == whole
+                for cut in range(1, len(reply)):
+                    assert read([reply[:cut], reply[cut:]], voice=surface, tools=tools) == whole
 
 
 @settings(max_examples=many(200), deadline=None)
@@ -453,10 +452,8 @@ ADVERSARIAL = (
 )
 
 
-@pytest.mark.parametrize("surface", [True, False])
-@pytest.mark.parametrize("unit", ADVERSARIAL)
 def test_no_text_costs_more_than_its_length(
-    unit: str, surface: bool, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     """The characters that are looked at again stay within a bound for each character that comes."""
     seen = 0
@@ -473,10 +470,13 @@ def test_no_text_costs_more_than_its_length(
 
     counted(SpeechFilter, "_read", "_held")
     counted(MarkdownReader, "write", "_held")
-    costs = []
-    for length in (1000, 4000):
-        seen = 0
-        read((unit * length)[:length], voice=surface)
-        costs.append(seen)
-    assert costs[1] < 450 * 4000
-    assert costs[1] < 5 * costs[0] + 200_000
+    for unit in ADVERSARIAL:
+        for surface in (True, False):
+            with subtests.test(unit, surface=surface):
+                costs = []
+                for length in (1000, 4000):
+                    seen = 0
+                    read((unit * length)[:length], voice=surface)
+                    costs.append(seen)
+                assert costs[1] < 450 * 4000
+                assert costs[1] < 5 * costs[0] + 200_000

@@ -62,28 +62,25 @@ REPAIRS: list[tuple[str, llm.Tool, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "tool", "written", "meant"), REPAIRS)
-def test_what_was_written_is_put_in_order(
-    rule: str, tool: llm.Tool, written: dict[str, Any], meant: dict[str, Any]
-) -> None:
+def test_what_was_written_is_put_in_order(subtests: pytest.Subtests) -> None:
     """What was meant comes out, the repair is named, and a second one is not needed."""
-    fitted, rules = fit(tool, written)
-    assert fitted == meant
-    assert rule in rules
-    assert fit(tool, fitted) == (meant, ())
+    for rule, tool, written, meant in REPAIRS:
+        with subtests.test(rule=rule, tool=tool):
+            fitted, rules = fit(tool, written)
+            assert fitted == meant
+            assert rule in rules
+            assert fit(tool, fitted) == (meant, ())
 
 
-@pytest.mark.parametrize(
-    ("tool", "args"),
-    [
+def test_what_fits_is_left_alone(subtests: pytest.Subtests) -> None:
+    for tool, args in [
         (ASSIST, {"name": "Hall", "domain": ["light"]}),
         (PLAYER, {**P, "volume": 0, "mode": "none", "loud": False}),
         (ControlTool(), {"action": "turn_on", "entity_id": ["light.a"], "parameters": {"brightness_pct": 4}}),
         (QueryTool(), {"entity_id": ["light.a"], "history": {"duration": "1h"}}),
-    ],
-)
-def test_what_fits_is_left_alone(tool: llm.Tool, args: dict[str, Any]) -> None:
-    assert fit(tool, args) == (args, ())
+    ]:
+        with subtests.test(tool=tool, args=args):
+            assert fit(tool, args) == (args, ())
 
 
 def test_no_guess_decides_what_opens() -> None:

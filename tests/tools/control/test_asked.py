@@ -30,9 +30,12 @@ async def results(agent: Agent, sentence: str, *calls: dict[str, Any], language:
     return [json.dumps(request.messages[-1]) for request in server.chats[1 : len(calls) + 1]]
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "reason"),
-    [
+async def test_a_call_that_nothing_supports(
+    model_server: ModelServer, secure: SecureHouse, subtests: pytest.Subtests
+) -> None:
+    """The first call is refused and says why; the same call again is made."""
+    agent = await secure.async_agent(model_server, {"history_enabled": False})
+    for language, sentence, reason in [
         ("en", "Is the hall light on?", ONLY_ASKS),
         ("en", "is the hall light on", ONLY_ASKS),
         ("en", "who turned on the hall light", ONLY_ASKS),
@@ -51,17 +54,14 @@ async def results(agent: Agent, sentence: str, *calls: dict[str, Any], language:
         ("fr", "allume la lumière à 22h", LATER),
         ("en", "turn on the hall light for twenty minutes", A_WHILE),
         ("en", "turn on the hall light when i come home", CONDITION),
-    ],
-)
-async def test_a_call_that_nothing_supports(
-    model_server: ModelServer, secure: SecureHouse, language: str, sentence: str, reason: str
-) -> None:
-    """The first call is refused and says why; the same call again is made."""
-    agent = await secure.async_agent(model_server, {"history_enabled": False})
-    first, second = await results(agent, sentence, TURN_ON, TURN_ON, language=language)
-    assert reason in first
-    assert "done" in second
-    assert secure.moved() == [("light.turn_on", ("light.hall",))]
+    ]:
+        with subtests.test(language=language, sentence=sentence):
+            model_server.clear()
+            secure.reset()
+            first, second = await results(agent, sentence, TURN_ON, TURN_ON, language=language)
+            assert reason in first
+            assert "done" in second
+            assert secure.moved() == [("light.turn_on", ("light.hall",))]
 
 
 async def test_all_calls_of_one_answer_are_refused(model_server: ModelServer, secure: SecureHouse) -> None:
@@ -72,9 +72,8 @@ async def test_all_calls_of_one_answer_are_refused(model_server: ModelServer, se
     assert secure.moved() == []
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+async def test_a_supported_call_runs(secure: SecureHouse, agent: Agent, subtests: pytest.Subtests) -> None:
+    for sentence in [
         "why is the hall light off again just turn it on",
         "turn on the hall light for tonight",
         "hall light on like every evening",
@@ -83,11 +82,12 @@ async def test_all_calls_of_one_answer_are_refused(model_server: ModelServer, se
         "turn on the hall light if it is off",
         "turn off no i mean turn on the hall light",
         "whenever you are ready turn on the hall light",
-    ],
-)
-async def test_a_supported_call_runs(secure: SecureHouse, agent: Agent, sentence: str) -> None:
-    await results(agent, sentence, TURN_ON)
-    assert secure.moved() == [("light.turn_on", ("light.hall",))]
+    ]:
+        with subtests.test(sentence=sentence):
+            agent.server.clear()
+            secure.reset()
+            await results(agent, sentence, TURN_ON)
+            assert secure.moved() == [("light.turn_on", ("light.hall",))]
 
 
 async def test_a_name_may_say_a_time(
@@ -123,46 +123,44 @@ def show(hass: HomeAssistant, entity_id: str, value: str, **attributes: Any) -> 
     hass.states.async_set(entity_id, value, {**state.attributes, **attributes})
 
 
-@pytest.mark.parametrize(
-    ("entity_id", "action", "value", "attributes", "is_asked"),
-    [
-        ("lock.front_door", "unlock", "unlocked", {}, False),
-        ("cover.garage", "open", "open", {}, False),
-        ("cover.garage", "open", "open", {"current_position": 100}, False),
-        ("alarm_control_panel.home", "disarm", "disarmed", {}, False),
-        ("siren.roof", "turn_on", "on", {}, False),
-        ("lock.front_door", "unlock", "locked", {}, True),
-        ("lock.front_door", "unlock", "unlocking", {}, True),
-        ("lock.front_door", "unlock", "unknown", {}, True),
-        ("cover.garage", "open", "opening", {}, True),
-        ("lock.front_door", "unlock", "unlocked", {"assumed_state": True}, True),
-        ("lock.front_door", "open", "unlocked", {}, True),
-        ("cover.garage", "open", "open", {"current_position": 30}, True),
-    ],
-)
+CHANGES: list[tuple[str, str, str, dict[str, Any], bool]] = [
+    ("lock.front_door", "unlock", "unlocked", {}, False),
+    ("cover.garage", "open", "open", {}, False),
+    ("cover.garage", "open", "open", {"current_position": 100}, False),
+    ("alarm_control_panel.home", "disarm", "disarmed", {}, False),
+    ("siren.roof", "turn_on", "on", {}, False),
+    ("lock.front_door", "unlock", "locked", {}, True),
+    ("lock.front_door", "unlock", "unlocking", {}, True),
+    ("lock.front_door", "unlock", "unknown", {}, True),
+    ("cover.garage", "open", "opening", {}, True),
+    ("lock.front_door", "unlock", "unlocked", {"assumed_state": True}, True),
+    ("lock.front_door", "open", "unlocked", {}, True),
+    ("cover.garage", "open", "open", {"current_position": 30}, True),
+]
+"""What is to be done with something in a state, and whether somebody is asked."""
+
+
 async def test_only_a_change_is_asked_about(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    entity_id: str,
-    action: str,
-    value: str,
-    attributes: dict[str, Any],
-    is_asked: bool,
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, subtests: pytest.Subtests
 ) -> None:
-    agent = await secure.async_agent(model_server, {"quick_confirmations": False})
-    show(hass, entity_id, value, **attributes)
-    call = ("ha_control", {"action": action, "entity_id": entity_id})
-    model_server.script([tool_calls([call]), *([] if is_asked else [text("It is.")])])
-    answer = await agent.say("Do that")
-    assert secure.moved() == []
-    if is_asked:
-        assert speech(answer).startswith("Should I ")
-        return
-    assert speech(answer) == "It is."
-    result = tool_results(model_server.chats[1])[-1]
-    assert (result["success"], list(result["result"])) == (True, ["unchanged"])
-    assert result["result"]["unchanged"][entity_id].startswith(value)
+    agent = await secure.async_agent(model_server)
+    for entity_id, action, value, attributes, is_asked in CHANGES:
+        with subtests.test(entity_id=entity_id, value=value, attributes=attributes):
+            secure.reset()
+            model_server.clear()
+            show(hass, entity_id, value, **attributes)
+            call = ("ha_control", {"action": action, "entity_id": entity_id})
+            model_server.script([tool_calls([call]), *([] if is_asked else [text("It is.")])])
+            answer = await agent.say("Do that")
+            assert secure.moved() == []
+            if is_asked:
+                assert speech(answer).startswith("Should I ")
+                await agent.entry.runtime_data.confirmations.async_stop()
+            else:
+                assert speech(answer) == "It is."
+                result = tool_results(model_server.chats[1])[-1]
+                assert (result["success"], list(result["result"])) == (True, ["unchanged"])
+                assert result["result"]["unchanged"][entity_id].startswith(value)
 
 
 async def test_only_the_rest_is_asked_about(

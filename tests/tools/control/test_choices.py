@@ -7,7 +7,7 @@ import pytest
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, speech
+from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.turns import control_result, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -36,9 +36,9 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     return (await async_add_agent(hass, model_server)).at_satellite()
 
 
-@pytest.mark.parametrize(
-    ("args", "state"),
-    [
+async def test_set_and_undone(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
+    """Choices by a part of their name, numbers with units and steps; undo restores them."""
+    for args, state in [
         ({"action": "set_value", "entity_id": "input_select.boiler", "option": "eco"}, "Eco Mode"),
         ({"action": "select_option", "name": "Boiler Mode", "option": "comfort"}, "Comfort plus"),
         ({"action": "set_value", "name": "boiler mode", "parameters": {"mode": "auto"}}, "Automatic"),
@@ -52,23 +52,23 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
         ({"action": "set_value", "name": "charge limit", "parameters": {"value": "80"}}, "80.0"),
         ({"action": "increase", "entity_id": "input_number.limit"}, "55.0"),
         ({"action": "decrease", "entity_id": "input_number.limit", "step": 20}, "30.0"),
-    ],
-)
-async def test_set_and_undone(hass: HomeAssistant, agent: Agent, args: dict[str, Any], state: str) -> None:
-    """Choices by a part of their name, numbers with units and steps; undo restores them."""
-    before = {entity.entity_id: entity.state for entity in hass.states.async_all([*HELPERS])}
-    result = await control_result(agent, "Set it", **args)
-    assert result["success"], result
-    (entity_id,) = result["result"]["done"]
-    assert hass.states.get(entity_id).state == state
-    agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
-    await agent.say("Undo that")
-    assert hass.states.get(entity_id).state == before[entity_id]
+    ]:
+        with subtests.test(args=args, state=state):
+            before = {entity.entity_id: entity.state for entity in hass.states.async_all([*HELPERS])}
+            result = await control_result(agent, "Set it", **args)
+            assert result["success"], result
+            (entity_id,) = result["result"]["done"]
+            assert hass.states.get(entity_id).state == state
+            agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
+            await agent.say("Undo that")
+            assert hass.states.get(entity_id).state == before[entity_id]
 
 
-@pytest.mark.parametrize(
-    ("args", "problem"),
-    [
+async def test_the_error_names_what_there_is(
+    hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests
+) -> None:
+    """Nothing is guessed, and nothing is set."""
+    for args, problem in [
         (
             {"action": "set_value", "entity_id": "input_select.boiler", "option": "turbo"},
             "is not one of Eco Mode, Comfort plus, Automatic, Off",
@@ -79,16 +79,12 @@ async def test_set_and_undone(hass: HomeAssistant, agent: Agent, args: dict[str,
         ),
         ({"action": "set_value", "entity_id": "input_number.limit", "value": 10}, "allowed 20"),
         ({"action": "set_value", "entity_id": "input_number.limit", "value": 120}, "allowed 20"),
-    ],
-)
-async def test_the_error_names_what_there_is(
-    hass: HomeAssistant, agent: Agent, args: dict[str, Any], problem: str
-) -> None:
-    """Nothing is guessed, and nothing is set."""
-    before = [entity.state for entity in hass.states.async_all([*HELPERS])]
-    result = await control_result(agent, "Set it", **args)
-    assert problem in result["error"]
-    assert [entity.state for entity in hass.states.async_all([*HELPERS])] == before
+    ]:
+        with subtests.test(args=args, problem=problem):
+            before = [entity.state for entity in hass.states.async_all([*HELPERS])]
+            result = await control_result(agent, "Set it", **args)
+            assert problem in result["error"]
+            assert [entity.state for entity in hass.states.async_all([*HELPERS])] == before
 
 
 async def test_a_number_with_a_unit(hass: HomeAssistant, agent: Agent) -> None:
@@ -107,11 +103,3 @@ async def test_what_can_be_chosen(agent: Agent) -> None:
     await agent.say("Which programs does the washing machine have?")
     result = tool_results(agent.server.chats[-1])[-1]["result"]
     assert result["attributes"] == {"input_select.wash": {"options": WASHES}}
-
-
-async def test_the_next_choice_is_not_the_next_song(agent: Agent) -> None:
-    await agent.set_options(quick_confirmations=True)
-    agent.server.clear()
-    call = ("ha_control", {"action": "next", "entity_id": "input_select.boiler"})
-    agent.server.script([tool_calls([call])])
-    assert "Boiler Mode" in speech(await agent.say("Set the boiler to the next mode"))

@@ -1,6 +1,6 @@
 """Players that play the same: who joins whom, who leaves, and what an undo restores."""
 
-from typing import Any, override
+from typing import override
 
 import pytest
 
@@ -14,7 +14,7 @@ from homeassistant.components.media_player.const import DATA_COMPONENT
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.turns import control_result
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -107,9 +107,11 @@ def together(hass: HomeAssistant, entity_id: str) -> list[str]:
     return members
 
 
-@pytest.mark.parametrize(
-    ("sentence", "args"),
-    [
+async def test_the_one_that_plays_leads(
+    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker], subtests: pytest.Subtests
+) -> None:
+    """The music goes on, whichever player the call names first."""
+    for sentence, args in [
         ("Play it in the kitchen too", {"action": "join", "entity_id": KITCHEN}),
         ("Play it in the kitchen too", {"action": "join", "area": "Kitchen", "domain": "media_player"}),
         (
@@ -124,74 +126,34 @@ def together(hass: HomeAssistant, entity_id: str) -> list[str]:
         ("Group the living room and the kitchen", {"action": "join", "area": "Living Room, Kitchen"}),
         ("Group both", {"action": "join", "name": "Kitchen Speaker, Living Room Speaker"}),
         ("Play it in the kitchen too", {"action": "media_player.join", "entity_id": KITCHEN}),
-    ],
-)
-async def test_the_one_that_plays_leads(
-    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker], sentence: str, args: dict[str, Any]
+    ]:
+        with subtests.test(sentence=sentence, args=args):
+            players[LIVING].show(Is.PLAYING)
+            result = await control_result(agent, sentence, **args)
+            assert result["success"], result
+            assert result["result"]["done"].keys() == {LIVING, KITCHEN}
+            assert result["result"]["done"][KITCHEN] == "plays together with Living Room Speaker"
+            assert together(hass, KITCHEN) == [LIVING, KITCHEN]
+
+
+async def test_what_is_not_clear_is_said(
+    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker], subtests: pytest.Subtests
 ) -> None:
-    """The music goes on, whichever player the call names first."""
-    players[LIVING].show(Is.PLAYING)
-    result = await control_result(agent, sentence, **args)
-    assert result["success"], result
-    assert result["result"]["done"].keys() == {LIVING, KITCHEN}
-    assert result["result"]["done"][KITCHEN] == "plays together with Living Room Speaker"
-    assert together(hass, KITCHEN) == [LIVING, KITCHEN]
-
-
-async def test_a_third_joins_and_one_leaves(
-    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]
-) -> None:
-    """Who plays along stays, and an undo restores the group as it was."""
-    players[LIVING].show(Is.PLAYING)
-    await control_result(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
-    await control_result(agent, "And in the bathroom", action="join", entity_id=BATH)
-    assert together(hass, LIVING) == [LIVING, KITCHEN, BATH]
-
-    await undo(agent)
-    assert together(hass, LIVING) == [LIVING, KITCHEN]
-    assert together(hass, BATH) == []
-
-    await control_result(agent, "Take the kitchen out", action="unjoin", entity_id=KITCHEN)
-    assert together(hass, LIVING) == []
-    await undo(agent)
-    assert together(hass, KITCHEN) == [LIVING, KITCHEN]
-
-
-async def test_all_leave(hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]) -> None:
-    """Players that cannot be in a group are passed over where a kind is meant."""
-    players[LIVING].show(Is.PLAYING)
-    await control_result(agent, "Play it everywhere", action="join", domain="media_player")
-    assert set(together(hass, LIVING)) == {LIVING, KITCHEN, BATH}
-    result = await control_result(agent, "Ungroup all speakers", action="unjoin", domain="media_player")
-    assert result["success"], result
-    assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
-
-
-@pytest.mark.parametrize(
-    ("playing", "args", "problem"),
-    [
+    """Nothing is guessed, and nothing is called."""
+    ar.async_get(hass).async_get_or_create("Bedroom")
+    for playing, args, problem in [
         ((), {"action": "join", "entity_id": KITCHEN}, "Nothing else plays"),
         ((LIVING, BATH), {"action": "join", "entity_id": KITCHEN}, "Several play"),
         ((LIVING,), {"action": "join", "entity_id": [TV, KITCHEN]}, "Television cannot play in a group"),
         ((LIVING,), {"action": "unjoin", "entity_id": KITCHEN}, "Kitchen Speaker plays in no group"),
         ((LIVING,), {"action": "join", "area": "Bedroom"}, "Players that can: Bathroom Speaker, Kitchen"),
-    ],
-)
-async def test_what_is_not_clear_is_said(
-    hass: HomeAssistant,
-    agent: Agent,
-    players: dict[str, Speaker],
-    playing: tuple[str, ...],
-    args: dict[str, Any],
-    problem: str,
-) -> None:
-    """Nothing is guessed, and nothing is called."""
-    ar.async_get(hass).async_get_or_create("Bedroom")
-    for entity_id in playing:
-        players[entity_id].show(Is.PLAYING)
-    result = await control_result(agent, "Play it there too", **args)
-    assert problem in result["error"]
-    assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
+    ]:
+        with subtests.test(playing=playing, args=args):
+            for entity_id in playing:
+                players[entity_id].show(Is.PLAYING)
+            result = await control_result(agent, "Play it there too", **args)
+            assert problem in result["error"]
+            assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
 
 
 async def test_a_hidden_player_is_not_reached(
@@ -239,19 +201,6 @@ async def test_the_volume_of_a_group(
     await agent.say(sentence, device_id=satellite.id)
     volumes = {one: hass.states.get(one).attributes["volume_level"] for one in (LIVING, KITCHEN, BATH)}
     assert {one for one, volume in volumes.items() if volume == 0.2} == changed
-
-
-async def test_it_is_told_without_the_model(agent: Agent, players: dict[str, Speaker]) -> None:
-    """A plain command is confirmed with all who play together."""
-    await agent.set_options(quick_confirmations=True)
-    players[LIVING].show(Is.PLAYING)
-    agent.server.clear()
-    agent.server.script(
-        [tool_calls([("ha_control", {"action": "join", "entity_id": KITCHEN})]), text("Words.")]
-    )
-    assert speech(await agent.say("Play it in the kitchen too")) == (
-        "Playing together: Kitchen Speaker and Living Room Speaker."
-    )
 
 
 async def undo(agent: Agent) -> None:

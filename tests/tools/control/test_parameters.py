@@ -21,9 +21,8 @@ def read(domain: str, verb: str, units: Units | None = None, **given_parameters:
     return normalise(domain, verb, DOMAINS[domain].actions[verb], values, units or Units())
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
+def test_light(subtests: pytest.Subtests) -> None:
+    for written, expected in [
         ({"brightness_pct": 50}, {"brightness_pct": 50}),
         ({"brightness_pct": "50%"}, {"brightness_pct": 50}),
         ({"brightness_pct": "50 %"}, {"brightness_pct": 50}),
@@ -59,10 +58,9 @@ def read(domain: str, verb: str, units: Units | None = None, **given_parameters:
         ({"brightness_pct": 40, "color": None, "effect": "", "rgb_color": []}, {"brightness_pct": 40}),
         ({"brightness_pct": 40, "transition": "2 s"}, {"brightness_pct": 40, "transition": 2}),
         ({"brightness_step_pct": -20}, {"brightness_step_pct": -20}),
-    ],
-)
-def test_light(written: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert read("light", "set_value", **written) == expected
+    ]:
+        with subtests.test(written=written, expected=expected):
+            assert read("light", "set_value", **written) == expected
 
 
 ORANGE = [255, 165, 0]
@@ -71,9 +69,9 @@ DARK_RED = [139, 0, 0]
 LIGHT_BLUE = [173, 216, 230]
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
+def test_colours_as_people_say_them(subtests: pytest.Subtests) -> None:
+    """A qualifier beside a known colour makes another one, or is left out."""
+    for said, expected in [
         *(("warm orange", ORANGE), ("a soft orange", ORANGE), ("warmes Orange", ORANGE)),
         *(
             ("dark red", DARK_RED),
@@ -88,36 +86,31 @@ LIGHT_BLUE = [173, 216, 230]
         *(("azul claro", LIGHT_BLUE), ("lichtblauw", LIGHT_BLUE), ("jasnoniebieski", LIGHT_BLUE)),
         *(("ljusblå", LIGHT_BLUE), ("lyseblå", LIGHT_BLUE), ("светло-синий", LIGHT_BLUE)),
         *(("red light", RED), ("rotes Licht", RED), ("luz roja", RED), ("красного", RED), ("knallrot", RED)),
-    ],
-)
-def test_colours_as_people_say_them(said: str, expected: list[int]) -> None:
-    """A qualifier beside a known colour makes another one, or is left out."""
-    assert read("light", "turn_on", color=said) == {"rgb_color": expected}
+    ]:
+        with subtests.test(said=said, expected=expected):
+            assert read("light", "turn_on", color=said) == {"rgb_color": expected}
 
 
-@pytest.mark.parametrize(
-    ("said", "kelvin"),
-    [
+def test_whites_as_people_say_them(subtests: pytest.Subtests) -> None:
+    """Warm and cold white are colour temperatures."""
+    for said, kelvin in [
         *(("warmweiß", 2700), ("warm white light", 2700), ("blanc chaud", 2700), ("luz blanca cálida", 2700)),
         *(("varmt vitt", 2700), ("varmt hvidt lys", 2700), ("warmes Licht", 2700), ("тёплый белый", 2700)),
         *(("kaltes Weiß", 6000), ("blanco frío", 6000), ("zimna biel", 6000), ("koud wit", 6000)),
         *(("candle light", 2000), ("Kerzenlicht", 2000), ("luce di candela", 2000), ("levende lys", 2000)),
-    ],
-)
-def test_whites_as_people_say_them(said: str, kelvin: int) -> None:
-    """Warm and cold white are colour temperatures."""
-    assert read("light", "turn_on", color=said) == {"color_temp_kelvin": kelvin}
+    ]:
+        with subtests.test(said=said, kelvin=kelvin):
+            assert read("light", "turn_on", color=said) == {"color_temp_kelvin": kelvin}
 
 
-@pytest.mark.parametrize("said", ["dragon", "light", "teal green", "not red", "red and blue", "hell " * 20])
-def test_no_colour_is_guessed(said: str) -> None:
-    with pytest.raises(ValueError, match="a colour name"):
-        read_color(said, Units())
+def test_no_colour_is_guessed(subtests: pytest.Subtests) -> None:
+    for said in ["dragon", "light", "teal green", "not red", "red and blue", "hell " * 20]:
+        with subtests.test(said=said), pytest.raises(ValueError, match="a colour name"):
+            read_color(said, Units())
 
 
-@pytest.mark.parametrize(
-    ("domain", "verb", "written", "expected"),
-    [
+def test_other_domains(subtests: pytest.Subtests) -> None:
+    for domain, verb, written, expected in [
         ("climate", "set_temperature", {"temperature": "21.5°"}, {"temperature": 21.5}),
         ("climate", "set_temperature", {"temperature": "21,5 °C"}, {"temperature": 21.5}),
         ("climate", "set_temperature", {"temp": "70°F"}, {"temperature": 21.1}),
@@ -146,10 +139,9 @@ def test_no_colour_is_guessed(said: str) -> None:
         ("light", "increase", {"amount": 15}, {"step": 15}),
         ("climate", "decrease", {"value": "-1.5"}, {"step": 1.5}),
         ("input_select", "select_option", {"value": "Party"}, {"option": "Party"}),
-    ],
-)
-def test_other_domains(domain: str, verb: str, written: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert read(domain, verb, **written) == expected
+    ]:
+        with subtests.test(domain=domain, verb=verb):
+            assert read(domain, verb, **written) == expected
 
 
 def test_temperatures_come_in_the_unit_of_the_house() -> None:
@@ -158,9 +150,8 @@ def test_temperatures_come_in_the_unit_of_the_house() -> None:
     assert read("climate", "set_temperature", units, temperature=68) == {"temperature": 68}
 
 
-@pytest.mark.parametrize(
-    ("domain", "verb", "written", "message"),
-    [
+def test_errors_say_what_is_wanted(subtests: pytest.Subtests) -> None:
+    for domain, verb, written, message in [
         ("light", "turn_on", {"brightness_pct": 130}, "'130' is not 0 to 100"),
         ("light", "turn_on", {"brightness_pct": True}, "is not a number"),
         ("light", "turn_on", {"brightnes": 30}, "did you mean brightness"),
@@ -184,18 +175,17 @@ def test_temperatures_come_in_the_unit_of_the_house() -> None:
         ("text", "set_value", {"value": "x" * 300}, "at most 255"),
         ("timer", "start", {"duration": 10**7}, "at most a week"),
         ("timer", "start", {"duration": "soon"}, "a length of time"),
-    ],
-)
-def test_errors_say_what_is_wanted(domain: str, verb: str, written: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message) as err:
-        read(domain, verb, **written)
-    assert len(str(err.value)) <= 300
+    ]:
+        with subtests.test(domain=domain, verb=verb):
+            with pytest.raises(ValidationError, match=message) as err:
+                read(domain, verb, **written)
+            assert len(str(err.value)) <= 300
 
 
-@pytest.mark.parametrize("key", [*sorted(TARGET_KEYS), "Entity_ID", " target "])
-def test_targets_are_refused(key: str) -> None:
-    with pytest.raises(ValidationError, match="does not belong here"):
-        read_args({"action": "lock", "parameters": {key: "lock.front_door"}})
+def test_targets_are_refused(subtests: pytest.Subtests) -> None:
+    for key in [*sorted(TARGET_KEYS), "Entity_ID", " target "]:
+        with subtests.test(key=key), pytest.raises(ValidationError, match="does not belong here"):
+            read_args({"action": "lock", "parameters": {key: "lock.front_door"}})
 
 
 VALUES = st.recursive(
@@ -222,15 +212,15 @@ def test_whatever_is_written_is_read_or_refused(
         assert len(str(err)) <= 300  # noqa: PT017
 
 
-@pytest.mark.parametrize("percent", range(101))
-def test_percent_is_never_rounded(percent: int) -> None:
-    assert read("light", "set_value", brightness_pct=percent) == {"brightness_pct": percent}
-    assert round(round(255 * percent / 100) * 100 / 255) == percent
+def test_percent_is_never_rounded(subtests: pytest.Subtests) -> None:
+    for percent in range(101):
+        with subtests.test(percent=percent):
+            assert read("light", "set_value", brightness_pct=percent) == {"brightness_pct": percent}
+            assert round(round(255 * percent / 100) * 100 / 255) == percent
 
 
-@pytest.mark.parametrize(
-    ("word", "verb"),
-    [
+def test_actions_by_other_names(subtests: pytest.Subtests) -> None:
+    for word, verb in [
         ("Turn On", "turn_on"),
         ("light.turn_on", "turn_on"),
         ("media_next_track", "next"),
@@ -242,15 +232,12 @@ def test_percent_is_never_rounded(percent: int) -> None:
         ("alarm_arm_home", "arm_home"),
         ("lock", "lock"),
         ("lock.unlock", "unlock"),
-    ],
-)
-def test_actions_by_other_names(word: str, verb: str) -> None:
-    assert read_verb(word) == verb
+    ]:
+        with subtests.test(word=word, verb=verb):
+            assert read_verb(word) == verb
 
 
-@pytest.mark.parametrize(
-    "word", ["unlok", "turnon_all", "open sesame", "disarmm", "is_locked", "get_value", ""]
-)
-def test_no_action_is_guessed(word: str) -> None:
-    with pytest.raises(ValidationError, match=r"not allowed|is missing|changes nothing"):
-        fit(ControlTool(), {"action": word, "name": "Door"})
+def test_no_action_is_guessed(subtests: pytest.Subtests) -> None:
+    for word in ["unlok", "turnon_all", "open sesame", "disarmm", "is_locked", "get_value", ""]:
+        with subtests.test(word), pytest.raises(ValidationError, match=r"not allowed|missing|changes no"):
+            fit(ControlTool(), {"action": word, "name": "Door"})

@@ -102,52 +102,51 @@ CLEAN = {"action": "clean_area"}
 START = {"action": "start"}
 
 
-@pytest.mark.parametrize(
-    ("sentence", "args", "sent"),
-    [
-        ("Vacuum the kitchen", {**CLEAN, "area": "Kitchen"}, KITCHEN),
-        ("Vacuum the kitchen", {**CLEAN, "entity_id": ROBBIE, "area": "kitchen"}, KITCHEN),
-        ("Vacuum the kitchen", {**CLEAN, "name": "Kitchen"}, KITCHEN),
-        ("Vacuum the kitchen", {**START, "domain": "vacuum", "area": "Kitchen"}, KITCHEN),
-        ("Vacuum the kitchen", {**CLEAN, "parameters": {"rooms": ["Kitchen"]}}, KITCHEN),
-        ("Vacuum the kitchen", {**CLEAN, "cleaning_area_id": "kitchen"}, KITCHEN),
-        ("Vacuum both", {**CLEAN, "area": "Kitchen, Living Room"}, [parts(*GROUND)]),
-        ("Vacuum downstairs", {**CLEAN, "floor": "ground"}, [parts(*GROUND)]),
-        # A room beside another device is not where to clean.
-        ("Start the vacuum", {**START, "entity_id": ROBBIE}, EVERYWHERE),
-        ("Start the vacuum", {**START, "domain": "vacuum", "area": "Living Room"}, EVERYWHERE),
-        ("Turn off the kitchen lights and start the vacuum", {**START, "name": "Robbie"}, EVERYWHERE),
-        ("I'm leaving the kitchen, start the vacuum", {**START, "name": "Robbie"}, EVERYWHERE),
-    ],
+SENT: list[tuple[str, dict[str, Any], list[Any]]] = [
+    ("Vacuum the kitchen", {**CLEAN, "area": "Kitchen"}, KITCHEN),
+    ("Vacuum the kitchen", {**CLEAN, "entity_id": ROBBIE, "area": "kitchen"}, KITCHEN),
+    ("Vacuum the kitchen", {**CLEAN, "name": "Kitchen"}, KITCHEN),
+    ("Vacuum the kitchen", {**START, "domain": "vacuum", "area": "Kitchen"}, KITCHEN),
+    ("Vacuum the kitchen", {**CLEAN, "parameters": {"rooms": ["Kitchen"]}}, KITCHEN),
+    ("Vacuum the kitchen", {**CLEAN, "cleaning_area_id": "kitchen"}, KITCHEN),
+    ("Vacuum both", {**CLEAN, "area": "Kitchen, Living Room"}, [parts(*GROUND)]),
+    ("Vacuum downstairs", {**CLEAN, "floor": "ground"}, [parts(*GROUND)]),
+    # A room beside another device is not where to clean.
+    ("Start the vacuum", {**START, "entity_id": ROBBIE}, EVERYWHERE),
+    ("Start the vacuum", {**START, "domain": "vacuum", "area": "Living Room"}, EVERYWHERE),
+    ("Turn off the kitchen lights and start the vacuum", {**START, "name": "Robbie"}, EVERYWHERE),
+    ("I'm leaving the kitchen, start the vacuum", {**START, "name": "Robbie"}, EVERYWHERE),
+]
+UNSENT = (
+    (True, GROUND, "Robbie cannot be sent to Bedroom. Nothing was started. Rooms: Kitchen, Living Room"),
+    (True, (), "Robbie has no rooms assigned to its map"),
+    (False, (), "Robbie cannot be sent to single rooms. Nothing was started."),
 )
-async def test_where_it_cleans(
-    hass: HomeAssistant, agent: Agent, sentence: str, args: dict[str, Any], sent: list[Any]
-) -> None:
+
+
+async def test_where_it_cleans(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
     """Whatever form the call has, a room that was named is the only one."""
     robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
-    result = await control_result(agent, sentence, **args)
-    assert result["success"], result
-    assert robot.sent == sent
+    for sentence, args, sent in SENT:
+        with subtests.test(sentence, args=args):
+            robot.sent.clear()
+            await robot.async_return_to_base()
+            result = await control_result(agent, sentence, **args)
+            assert result["success"], result
+            assert robot.sent == ["home", *sent]
 
 
-@pytest.mark.parametrize(
-    ("rooms", "mapped", "problem"),
-    [
-        (True, GROUND, "Robbie cannot be sent to Bedroom. Nothing was started. Rooms: Kitchen, Living Room"),
-        (True, (), "Robbie has no rooms assigned to its map"),
-        (False, (), "Robbie cannot be sent to single rooms. Nothing was started."),
-    ],
-)
-@pytest.mark.parametrize("action", ["start", "clean_area"])
+@pytest.mark.parametrize(("rooms", "mapped", "problem"), UNSENT)
 async def test_a_room_that_it_cannot_be_sent_to(
-    hass: HomeAssistant, agent: Agent, rooms: bool, mapped: tuple[str, ...], problem: str, action: str
+    hass: HomeAssistant, agent: Agent, rooms: bool, mapped: tuple[str, ...], problem: str
 ) -> None:
     """Nothing is cleaned instead, and the model reads why."""
     robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=rooms, mapped=mapped)
-    result = await control_result(
-        agent, "Vacuum the bedroom", action=action, entity_id=ROBBIE, area="Bedroom"
-    )
-    assert problem in result["error"]
+    for action in ("start", "clean_area"):
+        result = await control_result(
+            agent, "Vacuum the bedroom", action=action, entity_id=ROBBIE, area="Bedroom"
+        )
+        assert problem in result["error"]
     assert robot.sent == []
 
 
@@ -173,12 +172,13 @@ async def test_vacuums_without_maps_are_told_apart_by_their_rooms(hass: HomeAssi
     assert (below.sent, above.sent) == ([], ["everywhere"])
 
 
-@pytest.mark.parametrize("room", ["Living Room", "Bedroom"])
-async def test_the_only_vacuum_is_started_where_it_is(hass: HomeAssistant, agent: Agent, room: str) -> None:
+async def test_the_only_vacuum_is_started_where_it_is(hass: HomeAssistant, agent: Agent) -> None:
     """The room says where a vacuum without a map is."""
     robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
-    await control_result(agent, f"Start the vacuum in the {room}", action="start", domain="vacuum", area=room)
-    assert robot.sent == (["everywhere"] if room == "Living Room" else [])
+    for room, sent in (("Bedroom", []), ("Living Room", EVERYWHERE)):
+        sentence = f"Start the vacuum in the {room}"
+        await control_result(agent, sentence, action="start", domain="vacuum", area=room)
+        assert robot.sent == sent
 
 
 async def test_a_part_of_its_name_is_no_room(hass: HomeAssistant, agent: Agent) -> None:
@@ -190,16 +190,6 @@ async def test_a_part_of_its_name_is_no_room(hass: HomeAssistant, agent: Agent) 
     said = {"name": "Robbie Saugwunder", "area": "Living Room", "floor": "Saugwunder"}
     result = await control_result(agent, "Start Robbie Saugwunder", action="start", **said)
     assert robot.sent == ["everywhere"], result
-
-
-async def test_later(hass: HomeAssistant, agent: Agent) -> None:
-    """A room can be cleaned later."""
-    robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
-    result = await control_result(
-        agent, "Vacuum the kitchen in an hour", action="clean_area", area="Kitchen", when="1 hour"
-    )
-    assert result["result"]["planned"][ROBBIE].startswith("clean area (to Kitchen) ")
-    assert robot.sent == []
 
 
 async def test_it_is_offered_where_a_vacuum_has_it(hass: HomeAssistant, agent: Agent) -> None:

@@ -187,43 +187,56 @@ async def test_many_scripts(hass: HomeAssistant, model_server: ModelServer) -> N
     assert [call.data["data"] for call in house.told] == [{"n": 4}]
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "passed"),
-    [
-        (
-            "announce",
-            {"message": "Hi", "volume": "30 %", "mood": "party time"},
-            {"message": "Hi", "volume": 30, "mood": "p"},
-        ),
-        ("announce", {"message": "Hi", "mood": "CALM"}, {"message": "Hi", "volume": "-", "mood": "calm"}),
-        ("scene_setter", {"where": "Küche"}, {"where": "kitchen"}),
-        ("scene_setter", {"lamps": ["Hall Light"]}, {"lamps": ["light.hall"]}),
-        ("scene_setter", {"lamps": "light.hall"}, {"lamps": ["light.hall"]}),
-        ("scene_setter", {"tag": "night mode"}, {"tag": "night_mode"}),
-        ("scene_setter", {"for_how_long": "5 minutes"}, {"for_how_long": {"seconds": 300}}),
-        ("scene_setter", {"at": "18:30", "loud": "no"}, {"at": "18:30:00", "loud": False}),
-    ],
-)
-async def test_values_by_meaning(
-    hass: HomeAssistant, house: House, tool: str, given: dict[str, Any], passed: dict[str, Any]
-) -> None:
+MEANT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (
+        "announce",
+        {"message": "Hi", "volume": "30 %", "mood": "party time"},
+        {"message": "Hi", "volume": 30, "mood": "p"},
+    ),
+    ("announce", {"message": "Hi", "mood": "CALM"}, {"message": "Hi", "volume": "-", "mood": "calm"}),
+    ("scene_setter", {"where": "Küche"}, {"where": "kitchen"}),
+    ("scene_setter", {"lamps": ["Hall Light"]}, {"lamps": ["light.hall"]}),
+    ("scene_setter", {"lamps": "light.hall"}, {"lamps": ["light.hall"]}),
+    ("scene_setter", {"tag": "night mode"}, {"tag": "night_mode"}),
+    ("scene_setter", {"for_how_long": "5 minutes"}, {"for_how_long": {"seconds": 300}}),
+    ("scene_setter", {"at": "18:30", "loud": "no"}, {"at": "18:30:00", "loud": False}),
+]
+LENGTHS: list[tuple[str, str, Any, int]] = [
+    ("Water the beds for ten minutes", "en", "10 minutes", 10),
+    ("Water the beds for ten minutes", "en", 10, 10),
+    ("Innaffia le aiuole per un quarto d'ora", "it", "15 minuti", 15),
+    ("Gieß die Beete zehn Minuten lang", "de", "zehn Minuten", 10),
+]
+"""A script that takes minutes needs no `for`."""
+
+
+async def test_values_by_meaning(hass: HomeAssistant, house: House, subtests: pytest.Subtests) -> None:
     """Names become ids, options and numbers are read as people write them."""
     ar.async_get(hass).async_get_or_create("Kitchen")
     lr.async_get(hass).async_create("Night mode")
-    result = await house.say("Make it so", f"script__{tool}", **given)
-    assert result["success"], result
-    assert len(house.told) == 1
-    data = house.told[0].data["data"]
-    assert {key: data[key] for key in passed} == passed
+    for sentence, language, tool, given, passed in (
+        *(("Make it so", "en", *row) for row in MEANT),
+        *(
+            (said, code, "water", {"minutes": value}, {"minutes": meant})
+            for said, code, value, meant in LENGTHS
+        ),
+    ):
+        with subtests.test(tool, given=given):
+            house.told.clear()
+            result = await house.say(sentence, f"script__{tool}", language=language, **given)
+            assert result["success"], result
+            (call,) = house.told
+            data = call.data["data"]
+            assert {key: data[key] for key in passed} == passed
 
 
 MAKE, WATER, AT_EIGHT = "Make it so", "Water the beds", "Water the beds for ten minutes at eight tomorrow"
 LATER = "call ha_control: action activate, entity_id script."
 
 
-@pytest.mark.parametrize(
-    ("sentence", "tool", "given", "problem"),
-    [
+async def test_what_does_not_fit(house: House, subtests: pytest.Subtests) -> None:
+    """The error says how to go on; what the sentence does not order now is not run."""
+    for sentence, tool, given, problem in [
         (MAKE, "announce", {"volume": 30}, "message"),
         (MAKE, "announce", {"message": "Hi", "volume": 300}, "volume"),
         (MAKE, "announce", {"message": "Hi", "mood": "wild"}, "not one of calm, p"),
@@ -244,15 +257,11 @@ LATER = "call ha_control: action activate, entity_id script."
             {"minutes": 10, "when": "tomorrow 8:00"},
             f"{LATER}water, parameters with its values, and when",
         ),
-    ],
-)
-async def test_what_does_not_fit(
-    house: House, sentence: str, tool: str, given: dict[str, Any], problem: str
-) -> None:
-    """The error says how to go on; what the sentence does not order now is not run."""
-    result = await house.say(sentence, f"script__{tool}", **given)
-    assert problem in result["error"]
-    assert house.told == []
+    ]:
+        with subtests.test(sentence=sentence, tool=tool):
+            result = await house.say(sentence, f"script__{tool}", **given)
+            assert problem in result["error"]
+            assert house.told == []
 
 
 async def test_the_response_reaches_the_model_and_marks_the_turn(house: House) -> None:
@@ -266,24 +275,6 @@ async def test_the_response_reaches_the_model_and_marks_the_turn(house: House) -
     )
     await house.agent.say("When is the bus, and run plain", context=Context(user_id=house.secure.anna.id))
     assert house.told == []  # a script after text from outside needs a yes
-
-
-async def test_it_is_judged_by_what_it_does(house: House) -> None:
-    """A script that unlocks the named door asks first, and runs after a yes."""
-    assert await house.say("Let her in", "script__let_in", door="Front Door") == {}
-    assert "unlock the Front Door" in house.answer
-    assert house.secure.moved() == []
-    house.agent.server.script([text("Fine.")])
-    anna = Context(user_id=house.secure.anna.id)
-    await house.agent.say("Yes", context=anna, conversation_id=house.conversation_id)
-    assert [service for service, _ in house.secure.moved()] == ["lock.unlock"]
-
-
-async def test_the_whole_answer_without_the_model(house: House) -> None:
-    """A plain command is confirmed by its name."""
-    await house.agent.set_options(quick_confirmations=True)
-    assert await house.say("Announce dinner", "script__announce", message="Dinner") == {}
-    assert house.answer == "Announce started."
 
 
 async def test_the_other_ways_to_a_tool(hass: HomeAssistant, house: House) -> None:
@@ -309,24 +300,6 @@ async def test_a_long_script_goes_on(
     hass.bus.async_fire("go")
     await hass.async_block_till_done(wait_background_tasks=True)
     assert [call.data["data"] for call in house.told] == [{"message": "Dinner"}]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "language", "minutes"),
-    [
-        ("Water the beds for ten minutes", "en", "10 minutes"),
-        ("Water the beds for ten minutes", "en", 10),
-        ("Innaffia le aiuole per un quarto d'ora", "it", "15 minuti"),
-        ("Gieß die Beete zehn Minuten lang", "de", "zehn Minuten"),
-    ],
-)
-async def test_a_length_is_a_value_of_the_script(
-    house: House, sentence: str, language: str, minutes: Any
-) -> None:
-    """A script that takes minutes needs no `for`."""
-    result = await house.say(sentence, "script__water", language=language, minutes=minutes)
-    assert result["success"], result
-    assert house.told[0].data["data"]["minutes"] == (15 if language == "it" else 10)
 
 
 async def test_a_question_names_fields_and_rooms(hass: HomeAssistant, house: House) -> None:
@@ -431,20 +404,21 @@ async def run(house: House, script: str, parameters: dict[str, Any] | None, **sl
     return question, str(result)
 
 
-@pytest.mark.parametrize("where", ["parameters", "variables", "beside"])
-async def test_values_reach_the_script(judged: House, where: str) -> None:
+async def test_values_reach_the_script(judged: House, subtests: pytest.Subtests) -> None:
     """In `parameters`, under `variables` in them, or beside the other arguments."""
-    values = {"message": "Dinner is ready", "volume": "30"}
-    given = {"parameters": values, "variables": {"variables": values}, "beside": None}[where]
-    slots = values if where == "beside" else {}
-    question, _ = await run(judged, "announce", given, **slots)
-    assert question == ""
-    assert [call.data for call in judged.told] == [{"message": "Dinner is ready", "title": 30}]
+    for where in ["parameters", "variables", "beside"]:
+        with subtests.test(where=where):
+            values = {"message": "Dinner is ready", "volume": "30"}
+            given = {"parameters": values, "variables": {"variables": values}, "beside": None}[where]
+            slots = values if where == "beside" else {}
+            question, _ = await run(judged, "announce", given, **slots)
+            assert question == ""
+            assert [call.data for call in judged.told] == [{"message": "Dinner is ready", "title": 30}]
 
 
-@pytest.mark.parametrize(
-    ("script", "given", "said"),
-    [
+async def test_values_that_do_not_fit(judged: House, subtests: pytest.Subtests) -> None:
+    """The error names the fields; a value that names a hidden entity is refused."""
+    for script, given, said in [
         ("announce", {"message": "Hi", "speed": 3}, "message (What to say), volume, loud"),
         ("announce", None, "is missing message"),
         ("announce", {"message": "Hi", "loud": "perhaps"}, "does not fit"),
@@ -454,22 +428,18 @@ async def test_values_reach_the_script(judged: House, where: str) -> None:
         ("open_it", {"what": ["cover.blind", " lock.CELLAR "]}, "does not"),
         ("open_it", {"what": "cover.blind", "how": "like lock.cellar"}, "not exposed"),
         ("plain", {"brightness": 5}, "This script takes no values"),
-    ],
-)
-async def test_values_that_do_not_fit(
-    judged: House, script: str, given: dict[str, Any] | None, said: str
-) -> None:
-    """The error names the fields; a value that names a hidden entity is refused."""
-    question, result = await run(judged, script, given)
-    assert said.replace("'", "") in result.replace("\\\\'", "").replace("'", "")
-    assert question == ""
-    assert judged.told == []
-    assert judged.secure.calls == []
+    ]:
+        with subtests.test(script=script, given=given):
+            question, result = await run(judged, script, given)
+            assert said.replace("'", "") in result.replace("\\\\'", "").replace("'", "")
+            assert question == ""
+            assert judged.told == []
+            assert judged.secure.calls == []
 
 
-@pytest.mark.parametrize(
-    ("script", "given", "told", "moved"),
-    [
+async def test_a_script_is_judged_with_its_values(judged: House, subtests: pytest.Subtests) -> None:
+    """Services and targets that depend on a value are rendered with it, others are restricted."""
+    for script, given, told, moved in [
         ("open_it", {"what": "cover.blind"}, "", "cover.open_cover"),
         ("open_it", {"what": "cover.garage"}, "open the Garage", ""),
         ("open_it", {"what": "the garage"}, "open the Garage", ""),
@@ -483,13 +453,9 @@ async def test_values_that_do_not_fit(
         ("overwritten", {"what": "cover.blind"}, "not known until it runs", ""),
         ("answered", {"what": "cover.blind"}, "not known until it runs", ""),
         ("own_variable", {}, "", "cover.open_cover"),
-    ],
-)
-async def test_a_script_is_judged_with_its_values(
-    judged: House, script: str, given: dict[str, Any], told: str, moved: str
-) -> None:
-    """Services and targets that depend on a value are rendered with it, others are restricted."""
-    question, _ = await run(judged, script, given)
-    assert told in question
-    assert bool(question) is bool(told)
-    assert [service for service, _ in judged.secure.moved()] == ([moved] if moved else [])
+    ]:
+        with subtests.test(script=script, given=given):
+            question, _ = await run(judged, script, given)
+            assert told in question
+            assert bool(question) is bool(told)
+            assert [service for service, _ in judged.secure.moved()] == ([moved] if moved else [])

@@ -12,7 +12,6 @@ from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.turns import control_result, tool_results
-from tests.helpers.undo import undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -31,43 +30,55 @@ async def call(hass: HomeAssistant, service: str, entity_id: str, **data: Any) -
     await hass.async_block_till_done()
 
 
-@pytest.mark.parametrize(
-    ("service", "start", "entity_id", "action", "attribute", "after"),
-    [
+async def test_a_step_is_felt_and_never_turns_off(
+    hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests
+) -> None:
+    """The larger of the device's own step and what people notice; what is low is halved."""
+    for service, start, entity_id, action, attribute, after in [
         ("fan.set_percentage", {"percentage": 50}, "fan.office", "increase", "percentage", 60),
         ("fan.set_percentage", {"percentage": 50}, "fan.office", "decrease", "percentage", 40),
         ("light.turn_on", {"brightness_pct": 30}, "light.bathroom", "increase", "brightness", 128),
         ("light.turn_on", {"brightness_pct": 20}, "light.bathroom", "decrease", "brightness", 26),
         ("climate.set_temperature", {"temperature": 20}, "climate.bedroom", "increase", "temperature", 20.5),
-        ("media_player.volume_set", {"volume_level": 0.4}, "media_player.living_room_speaker", "increase",
-         "volume_level", 0.5),
-        ("media_player.volume_set", {"volume_level": 0.1}, "media_player.living_room_speaker", "decrease",
-         "volume_level", 0.05),
-    ],
-)  # fmt: skip
-async def test_a_step_is_felt_and_never_turns_off(
-    hass: HomeAssistant, agent: Agent, service: str, start: dict[str, Any], entity_id: str, action: str,
-    attribute: str, after: float,
-) -> None:  # fmt: skip
-    """The larger of the device's own step and what people notice; what is low is halved."""
-    await call(hass, service, entity_id, **start)
-    result = await control_result(agent, entity_id=entity_id, action=action)
-    assert entity_id in result["result"]["done"]
-    assert hass.states.get(entity_id).attributes[attribute] == after
+        (
+            "media_player.volume_set",
+            {"volume_level": 0.4},
+            "media_player.living_room_speaker",
+            "increase",
+            "volume_level",
+            0.5,
+        ),
+        (
+            "media_player.volume_set",
+            {"volume_level": 0.1},
+            "media_player.living_room_speaker",
+            "decrease",
+            "volume_level",
+            0.05,
+        ),
+    ]:
+        with subtests.test(service=service, start=start):
+            await call(hass, service, entity_id, **start)
+            result = await control_result(agent, entity_id=entity_id, action=action)
+            assert entity_id in result["result"]["done"]
+            assert hass.states.get(entity_id).attributes[attribute] == after
 
 
-@pytest.mark.parametrize(
-    ("action", "brightness", "after"),
-    [("increase", 60, 153), ("increase", 10, 102), ("decrease", 20, 51), ("decrease", 10, 51)],
-)
-async def test_a_value_beside_a_step(
-    hass: HomeAssistant, agent: Agent, action: str, brightness: int, after: int
-) -> None:
+async def test_a_value_beside_a_step(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
     """From 30 percent: to what is further in that direction, else by that much."""
-    await call(hass, "light.turn_on", "light.bathroom", brightness_pct=30)
-    result = await control_result(agent, entity_id="light.bathroom", action=action, brightness=brightness)
-    assert result["error"] is None
-    assert abs(hass.states.get("light.bathroom").attributes["brightness"] - after) <= 1
+    for action, brightness, after in [
+        ("increase", 60, 153),
+        ("increase", 10, 102),
+        ("decrease", 20, 51),
+        ("decrease", 10, 51),
+    ]:
+        with subtests.test(action=action, brightness=brightness):
+            await call(hass, "light.turn_on", "light.bathroom", brightness_pct=30)
+            result = await control_result(
+                agent, entity_id="light.bathroom", action=action, brightness=brightness
+            )
+            assert result["error"] is None
+            assert abs(hass.states.get("light.bathroom").attributes["brightness"] - after) <= 1
 
 
 async def test_a_degree_beside_a_step(hass: HomeAssistant, agent: Agent) -> None:
@@ -77,17 +88,6 @@ async def test_a_degree_beside_a_step(hass: HomeAssistant, agent: Agent) -> None
     assert hass.states.get("climate.bedroom").attributes["temperature"] == 18
     await control_result(agent, entity_id="climate.bedroom", action="increase", temperature=21)
     assert hass.states.get("climate.bedroom").attributes["temperature"] == 21
-
-
-async def test_a_step_of_a_heating_that_is_off(hass: HomeAssistant, agent: Agent) -> None:
-    """Warmer than the room means heat; cooler only sets the target, and the result says that it is off."""
-    await call(hass, "climate.set_hvac_mode", "climate.bedroom", hvac_mode="off")
-    result = await control_result(agent, entity_id="climate.bedroom", action="decrease")
-    assert "is off, so the target of 17.5° has no effect yet" in str(result["result"]["notes"])
-    await control_result(agent, entity_id="climate.bedroom", action="increase")
-    await control_result(agent, entity_id="climate.bedroom", action="increase")
-    state = hass.states.get("climate.bedroom")
-    assert (state.state, state.attributes["temperature"]) == ("heat", 18.5)
 
 
 async def test_a_step_of_a_range(hass: HomeAssistant, agent: Agent) -> None:
@@ -100,19 +100,6 @@ async def test_a_step_of_a_range(hass: HomeAssistant, agent: Agent) -> None:
     assert [call.data for call in calls] == [
         {"entity_id": ["climate.bedroom"], "target_temp_low": 19.5, "target_temp_high": 24.5}
     ]
-
-
-async def test_a_running_fan_keeps_its_speed(hass: HomeAssistant, agent: Agent) -> None:
-    """Turned on without a speed, the fan of the demo house would run at half of it."""
-    await call(hass, "fan.set_percentage", "fan.office", percentage=100)
-    assert (await control_result(agent, entity_id="fan.office", action="turn_on"))["result"] == {
-        "unchanged": {"fan.office": "on, 100%"}
-    }
-    await call(hass, "fan.turn_off", "fan.office")
-    assert (
-        "fan.office"
-        in (await control_result(agent, entity_id="fan.office", action="turn_on"))["result"]["done"]
-    )
 
 
 async def test_a_value_that_a_lamp_does_not_have_is_named(hass: HomeAssistant, agent: Agent) -> None:
@@ -136,39 +123,6 @@ async def test_a_value_that_a_lamp_does_not_have_is_named(hass: HomeAssistant, a
     plug = await control_result(agent, entity_id="switch.coffee_machine", action="turn_on", brightness=40)
     assert plug["result"]["done"] == {"switch.coffee_machine": "on"}
     assert plug["result"]["notes"] == ["Coffee Machine has no brightness"]
-
-
-async def test_a_target_above_the_room_means_heating(hass: HomeAssistant, agent: Agent) -> None:
-    """A target for a heating that is off turns it on if the room is colder, and is told to wait otherwise."""
-    await call(hass, "climate.turn_off", "climate.bedroom")
-    low = await control_result(agent, entity_id="climate.bedroom", action="set_value", temperature=16)
-    assert hass.states.get("climate.bedroom").state == "off"
-    assert low["result"]["notes"] == ["Bedroom Thermostat is off, so the target of 16° has no effect yet"]
-    high = await control_result(agent, entity_id="climate.bedroom", action="set_value", temperature=21)
-    assert hass.states.get("climate.bedroom").state == "heat"
-    assert "21°" in high["result"]["done"]["climate.bedroom"]
-    assert "notes" not in high["result"]
-    assert (await undo_service(hass))["restored"]
-    assert hass.states.get("climate.bedroom").state == "off"
-
-
-@pytest.mark.parametrize(
-    "values",
-    [{"action": "mute"}, {"action": "next"}, {"action": "decrease"}, {"action": "set_value", "volume": 30}],
-)
-async def test_nothing_is_heard_of_a_player_that_is_off(
-    hass: HomeAssistant, agent: Agent, values: dict[str, Any]
-) -> None:
-    """Nothing is called, and the result says so."""
-    player = "media_player.living_room_speaker"
-    await call(hass, "media_player.turn_off", player)
-    before = hass.states.get(player)
-    result = await control_result(agent, entity_id=player, **values)
-    assert result["result"] == {
-        "unchanged": {player: "off"},
-        "notes": ["Living Room Speaker is off, so nothing is heard of it"],
-    }
-    assert hass.states.get(player) is before
 
 
 async def test_what_was_done_is_told_in_percent(hass: HomeAssistant, agent: Agent) -> None:
@@ -246,36 +200,29 @@ async def test_a_field_for_each_kind_of_value(hass: HomeAssistant, agent: Agent)
     assert slots["value"] == {"type": "string"}, "a number or a text"
 
 
-@pytest.mark.parametrize(
-    ("args", "entity_id", "attribute", "value"),
-    [
+async def test_a_call_as_offered_needs_no_repair(
+    hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests
+) -> None:
+    """Values beside the target reach the service, and the call counts as right at the first try."""
+    for args, entity_id, attribute, value in [
         ({"action": "turn_on", "brightness": 40}, "light.bathroom", "brightness", 102),
         ({"action": "turn_on", "color": "blue"}, "light.sofa_strip", "hs_color", (240, 100)),
         ({"action": "set_value", "temperature": 20}, "climate.bedroom", "temperature", 20),
         ({"action": "set_value", "position": 40}, "cover.living_room_blinds", "current_position", 40),
         ({"action": "set_value", "percentage": 30}, "fan.office", "percentage", 30),
         ({"action": "set_value", "volume": 30}, "media_player.living_room_speaker", "volume_level", 0.3),
-    ],
-)
-async def test_a_call_as_offered_needs_no_repair(
-    hass: HomeAssistant, agent: Agent, args: dict[str, Any], entity_id: str, attribute: str, value: Any
-) -> None:
-    """Values beside the target reach the service, and the call counts as right at the first try."""
-    await hass.services.async_call("homeassistant", "turn_on", {"entity_id": entity_id}, blocking=True)
-    agent.server.script([tool_calls([("ha_control", {**args, "entity_id": [entity_id]})]), text("Okay.")])
-    await agent.say("Do that")
-    (result,) = tool_results(agent.server.chats[-1])
-    assert result["error"] is None
-    assert hass.states.get(entity_id).attributes[attribute] == value
-    turn = agent.entry.runtime_data.turn_log.short()[0]
-    (call,) = agent.entry.runtime_data.turn_log.whole(turn["id"])["calls"]
-    assert call["fit"] == "first_try"
-
-
-async def test_a_device_class_is_a_domain(hass: HomeAssistant, agent: Agent) -> None:
-    """There is one slot for kinds."""
-    opening = ("ha_control", {"action": "open", "domain": "curtain"})
-    agent.server.script([tool_calls([opening]), text("Okay.")])
-    await agent.say("Open all curtains")
-    assert hass.states.get("cover.bedroom_curtains").state in ("opening", "open")
-    assert hass.states.get("cover.garage_door").state == "closed"
+    ]:
+        with subtests.test(args=args, entity_id=entity_id):
+            await hass.services.async_call(
+                "homeassistant", "turn_on", {"entity_id": entity_id}, blocking=True
+            )
+            agent.server.script(
+                [tool_calls([("ha_control", {**args, "entity_id": [entity_id]})]), text("Okay.")]
+            )
+            await agent.say("Do that")
+            (result,) = tool_results(agent.server.chats[-1])
+            assert result["error"] is None
+            assert hass.states.get(entity_id).attributes[attribute] == value
+            turn = agent.entry.runtime_data.turn_log.short()[0]
+            (call,) = agent.entry.runtime_data.turn_log.whole(turn["id"])["calls"]
+            assert call["fit"] == "first_try"

@@ -1,7 +1,6 @@
 """Updates: installed after a yes, skipped, told; parts of Home Assistant need an administrator."""
 
 import asyncio
-from typing import Any
 
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
@@ -46,79 +45,36 @@ async def async_add(hass: HomeAssistant, features: Feature, platform: str = "") 
     return firmware
 
 
-async def confirm(
-    agent: Agent, context: Context | None, asked: str, yes: str = "Yes", language: str = "en"
-) -> str:
+async def confirm(agent: Agent, context: Context | None, asked: str) -> str:
     """Say yes, and wait for nothing but the answer."""
     who = {} if context else {"device_id": agent.device_id, "satellite_id": "assist_satellite.hall"}
     answer = await conversation.async_converse(
-        agent.hass, yes, asked, context or Context(), agent_id=agent.entity_id, language=language, **who
+        agent.hass, "Yes", asked, context or Context(), agent_id=agent.entity_id, language="en", **who
     )
     return speech(answer)
 
 
-async def ask(
-    agent: Agent, context: Context | None, sentence: str = "Install the update for the hub", **said: Any
-) -> tuple[str, str]:
+async def ask(agent: Agent, context: Context | None) -> tuple[str, str]:
     """Ask for the installation; return the question and the conversation."""
     agent.server.clear()
     agent.server.script(
         [tool_calls([("ha_control", {"action": "install", "entity_id": HUB})]), text("Fine.")]
     )
-    answer = await agent.say(sentence, context=context, **said)
+    answer = await agent.say("Install the update for the hub", context=context)
     return speech(answer), str(answer.conversation_id)
 
 
-@pytest.mark.parametrize("backup", [True, False])
-async def test_installed_after_a_yes(hass: HomeAssistant, agent: Agent, admin: Context, backup: bool) -> None:
-    """With a backup where there can be one, and with a sentence of its own."""
-    features = Feature.INSTALL | (Feature.BACKUP if backup else Feature(0))
-    firmware = await async_add(hass, features)
-    question, conversation_id = await ask(agent, admin)
-    assert question == ("Should I install the update Hub?")
-    assert firmware.installed == []
-    assert await confirm(agent, admin, conversation_id) == "The update is being installed: Hub."
-    assert firmware.installed == [backup]
-    assert hass.states.get(HUB).state == "off"
-
-
-@pytest.mark.parametrize(
-    ("language", "sentence", "question", "yes", "answer"),
-    [
-        (
-            "en",
-            "Install the update for the hub",
-            "Should I install the update Hub?",
-            "Yes",
-            "The update is being installed: Hub.",
-        ),
-        (
-            "de",
-            "Bring den Hub auf den neuesten Stand",
-            "Soll ich das Update Hub installieren?",
-            "Ja, mach das",
-            "Das Update wird installiert: Hub.",
-        ),
-    ],
-)
 async def test_a_long_installation_is_not_waited_for(
-    hass: HomeAssistant,
-    agent: Agent,
-    admin: Context,
-    monkeypatch: pytest.MonkeyPatch,
-    language: str,
-    sentence: str,
-    question: str,
-    yes: str,
-    answer: str,
+    hass: HomeAssistant, agent: Agent, admin: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answer comes when it has begun, and says that it goes on."""
     monkeypatch.setattr("custom_components.home_agent.tools.run.BEGIN_SECONDS", 0.05)
     firmware = await async_add(hass, Feature.INSTALL | Feature.PROGRESS)
     firmware.hold = asyncio.Event()
-    asked, conversation_id = await ask(agent, admin, sentence, language=language)
-    assert asked == question
-    assert await confirm(agent, admin, conversation_id, yes, language) == answer
+    asked, conversation_id = await ask(agent, admin)
+    assert asked == "Should I install the update Hub?"
+    assert firmware.installed == []
+    assert await confirm(agent, admin, conversation_id) == "The update is being installed: Hub."
     assert hass.states.get(HUB).attributes["in_progress"] is True
     firmware.hold.set()
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -126,25 +82,25 @@ async def test_a_long_installation_is_not_waited_for(
     assert hass.states.get(HUB).state == "off"
 
 
-@pytest.mark.parametrize(
-    ("action", "shown", "problem"),
-    [
-        ("install", {"_attr_in_progress": True}, "is being installed already"),
-        ("install", {"_attr_installed_version": "1.1"}, "has no update"),
-        ("skip", {"_attr_installed_version": "1.1"}, "has no update"),
-    ],
-)
 async def test_nothing_to_do(
-    hass: HomeAssistant, agent: Agent, admin: Context, action: str, shown: dict[str, Any], problem: str
+    hass: HomeAssistant, agent: Agent, admin: Context, subtests: pytest.Subtests
 ) -> None:
     """Nobody is asked without an update, or while it is being installed."""
     firmware = await async_add(hass, Feature.INSTALL | Feature.PROGRESS)
-    for attribute, value in shown.items():
-        setattr(firmware, attribute, value)
-    firmware.async_write_ha_state()
-    result = await control_result(agent, "Update the hub", context=admin, action=action, entity_id=HUB)
-    assert problem in result["error"]
-    assert firmware.installed == []
+    for action, shown, problem in [
+        ("install", {"_attr_in_progress": True}, "is being installed already"),
+        ("install", {"_attr_installed_version": "1.1"}, "has no update"),
+        ("skip", {"_attr_installed_version": "1.1"}, "has no update"),
+    ]:
+        with subtests.test(action=action, shown=shown):
+            for attribute, value in shown.items():
+                setattr(firmware, attribute, value)
+            firmware.async_write_ha_state()
+            result = await control_result(
+                agent, "Update the hub", context=admin, action=action, entity_id=HUB
+            )
+            assert problem in result["error"]
+            assert firmware.installed == []
 
 
 async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
@@ -162,14 +118,15 @@ async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
     assert firmware.installed == [False]
 
 
-@pytest.mark.parametrize("platform", ["hassio", "hacs"])
-async def test_parts_of_home_assistant(hass: HomeAssistant, agent: Agent, platform: str) -> None:
+async def test_parts_of_home_assistant(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
     """Nobody unknown is even asked."""
-    await async_add(hass, Feature.INSTALL, platform)
-    result = await control_result(
-        agent.at_satellite(), "Update Home Assistant", action="install", entity_id=HUB
-    )
-    assert "administrator" in result["error"]
+    for platform in ["hassio", "hacs"]:
+        with subtests.test(platform=platform):
+            await async_add(hass, Feature.INSTALL, platform)
+            result = await control_result(
+                agent.at_satellite(), "Update Home Assistant", action="install", entity_id=HUB
+            )
+            assert "administrator" in result["error"]
 
 
 async def test_what_is_new(hass: HomeAssistant, agent: Agent) -> None:

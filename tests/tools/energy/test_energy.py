@@ -200,31 +200,34 @@ async def test_gas_in_the_units_of_the_dashboard_and_what_is_missing(home: Agent
     assert empty["error"] == "nothing is counted in this period"
 
 
-@pytest.mark.parametrize(
-    ("period", "compare", "before"),
-    [
-        ("today", "yesterday", "2026-03-30 00:00 to 2026-03-30 12:00"),
-        ("this week", "last week", "2026-03-23 00:00 to 2026-03-24 12:00"),
-        ("yesterday", "previous", "2026-03-29 00:00 to 2026-03-30 00:00"),
-        ("this month", "previous", "2026-02-01 00:00 to 2026-03-01 00:00"),
-        ("2026-03-01", "previous", "2026-02-28 00:00 to 2026-03-01 00:00"),
-        ("last 6 hours", "previous", "2026-03-30 06:00 to 2026-03-30 12:00"),
-        ("yesterday morning", "previous", "2026-03-29 05:00 to 2026-03-29 12:00"),
-        ("diese Woche", "previous", "2026-03-23 00:00 to 2026-03-24 12:00"),
-        ("last month", "previous", "2026-01-01 00:00 to 2026-02-01 00:00"),
-        ("2026-03-10 to 2026-03-11", "previous", "2026-03-08 00:00 to 2026-03-10 00:00"),
-        ("last week", "die Woche davor", "2026-03-16 00:00 to 2026-03-23 00:00"),
-        ("last week", "last week", "2026-03-16 00:00 to 2026-03-23 00:00"),
-    ],
+PERIODS = (
+    ("today", "yesterday", "2026-03-30 00:00 to 2026-03-30 12:00"),
+    ("this week", "last week", "2026-03-23 00:00 to 2026-03-24 12:00"),
+    ("yesterday", "previous", "2026-03-29 00:00 to 2026-03-30 00:00"),
+    ("this month", "previous", "2026-02-01 00:00 to 2026-03-01 00:00"),
+    ("2026-03-01", "previous", "2026-02-28 00:00 to 2026-03-01 00:00"),
+    ("last 6 hours", "previous", "2026-03-30 06:00 to 2026-03-30 12:00"),
+    ("yesterday morning", "previous", "2026-03-29 05:00 to 2026-03-29 12:00"),
+    ("diese Woche", "previous", "2026-03-23 00:00 to 2026-03-24 12:00"),
+    ("last month", "previous", "2026-01-01 00:00 to 2026-02-01 00:00"),
+    ("2026-03-10 to 2026-03-11", "previous", "2026-03-08 00:00 to 2026-03-10 00:00"),
+    ("last week", "die Woche davor", "2026-03-16 00:00 to 2026-03-23 00:00"),
+    ("last week", "last week", "2026-03-16 00:00 to 2026-03-23 00:00"),
 )
-async def test_the_period_before(home: Agent, period: str, compare: str, before: str) -> None:
+
+
+async def test_the_period_before(home: Agent, subtests: pytest.Subtests) -> None:
     """A day is compared with a day, hours with the same hours, what is not over with as much of the other."""
     await configure(home.hass, [GRID])
     count(home.hass, "sensor.grid_in", dict.fromkeys(range(24), 1.0))
     home.hass.config.language = "de"
-    compared = (await counted(home, period=period, compare=compare, language="de"))["result"]["compared"]
-    assert compared["period"] == before
-    assert period != "today" or compared["electricity"]["used"] == "12 kWh"
+    for period, compare, before in PERIODS:
+        with subtests.test(period, compare=compare):
+            compared = (await counted(home, period=period, compare=compare, language="de"))["result"][
+                "compared"
+            ]
+            assert compared["period"] == before
+            assert period != "today" or compared["electricity"]["used"] == "12 kWh"
 
 
 async def test_devices_are_named_if_one_of_their_entities_is_exposed(home: Agent) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
+from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.planned.scheduler import Scheduler
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -152,20 +152,6 @@ async def test_a_conversation_is_not_interrupted(house: TalkingHouse, freezer: F
     assert house.said["Kitchen"] == [DINNER]
 
 
-async def test_more_rooms_than_a_question_names_devices(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
-    """One message is one thing to decide, however many rooms hear it."""
-    freezer.move_to(NIGHT)
-    rooms = tuple(f"Room {number}" for number in range(6))
-    house = await async_talking_house(hass, model_server, rooms)
-    house.agent.server.script([tool_calls([("notify_person", {"person": "all", "message": DINNER})])])
-    asked = await house.agent.say("Tell everybody that dinner is ready", context=house.anna)
-    assert speech(asked) == f"Should I announce this ({', '.join(rooms)}): {DINNER}"
-    await house.agent.say("Yes", conversation_id=asked.conversation_id, context=house.anna)
-    assert sorted(house.said) == list(rooms)
-
-
 async def test_what_was_looked_up_is_not_said_aloud(house: TalkingHouse) -> None:
     """After a look at what is known of people, new words wait for a yes, in whatever language they are."""
     memory = {"content": "Tom is allergic to hazelnuts", "person": "person.anna"}
@@ -192,16 +178,10 @@ PRIVATE = """
     No exam today
 """
 ORDINARY = """
-    dinner is ready; the taxi is here at eight; four people come tonight; lunch is on the table
-    breakfast is ready, come down; please come to the kitchen; the guests are here; we leave in five minutes
-    time for bed; good night everybody; the bathroom is free; the washing machine is done; homework first
-    the laundry is ready; somebody is at the door; the parcel has arrived; the dog needs a walk; feed the cat
-    put your shoes on; brush your teeth; please turn the music down; the film starts now; the pizza is here
-    the cake is in the oven; take the bins out; it is going to rain, close the windows; the shower is free
-    grandma is on the phone; come and help me in the garden; the car is waiting outside; happy birthday
-    the plumber comes at six; no power from ten to eleven; the internet is down; everybody downstairs please
-    we meet at the front door; the baby is asleep, be quiet; hurry up, we are late; I am home
-    the tap drips
+    dinner is ready; the taxi is here at eight; four people come tonight; breakfast is ready, come down
+    we leave in five minutes; good night everybody; homework first; somebody is at the door
+    the dog needs a walk; brush your teeth; the film starts now; it is going to rain, close the windows
+    grandma is on the phone; happy birthday; the plumber comes at six; the baby is asleep, be quiet; I am home
 """
 
 
@@ -221,7 +201,6 @@ async def test_one_word_of_a_memory_may_be_the_secret(house: TalkingHouse) -> No
         await house.tell("everybody", sentence, sentence="Tell everybody what you know")
         await house.agent.entry.runtime_data.confirmations.async_stop()
     assert heard == []
-    assert len(listed(ORDINARY)) >= 40
     for sentence in listed(ORDINARY):
         house.agent.server.clear()
         await house.tell("everybody", sentence, sentence="Tell everybody what you know")
@@ -266,15 +245,6 @@ async def test_offered_where_something_can_speak(hass: HomeAssistant, model_serv
         await house.agent.say("Hello")
         assert "notify_person" in str(house.agent.server.chats[-1].json["tools"])
     er.async_get(hass).async_remove(satellite.entity_id)
-
-
-async def test_nobody_else_is_spoken_to(house: TalkingHouse) -> None:
-    """The service that runs a tool takes the same way; what aims elsewhere is refused."""
-    other = async_mock_service(house.hass, "assist_satellite", "start_conversation")
-    call = {"action": "start_conversation", "entity_id": house.satellites["Kitchen"].entity_id}
-    house.agent.server.script([tool_calls([("ha_control", call)]), text("No.")])
-    await house.agent.say("Talk to the kitchen", context=house.anna)
-    assert other == []
 
 
 async def test_a_user_without_the_right_to_a_speaker(house: TalkingHouse, hass: HomeAssistant) -> None:
@@ -331,16 +301,7 @@ async def test_failures_tell_an_unknown_voice_nothing(house: TalkingHouse) -> No
         assert "phone" not in failed["error"]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "message", "language"),
-    [
-        ("Sag im Bad, dass das Taxi da ist", "Das Taxi ist da und wartet.", "de"),
-        ("Say in the bath it is here", "The taxi is here.", "en"),
-    ],
-)
-async def test_the_language_of_a_voice(
-    house: TalkingHouse, monkeypatch: pytest.MonkeyPatch, sentence: str, message: str, language: str
-) -> None:
+async def test_the_language_of_a_voice(house: TalkingHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """A voice that knows the language of the listener is told it."""
     add_speaker(house, "Bathroom")
     engine = SimpleNamespace(supported_languages=["en", "de"])
@@ -348,23 +309,13 @@ async def test_the_language_of_a_voice(
     monkeypatch.setitem(house.hass.data, DATA_COMPONENT, voices)
     house.hass.config.components.add("tts")
     house.agent.server.script(
-        [tool_calls([("notify_person", {"person": "Bathroom", "message": message})]), text("Okay.")]
+        [
+            tool_calls([("notify_person", {"person": "Bathroom", "message": "Das Taxi ist da."})]),
+            text("Okay."),
+        ]
     )
-    await house.agent.say(sentence, context=house.anna, language=language)
-    assert [call.data["language"] for call in house.spoken] == [language]
-
-
-async def test_a_script_of_this_name_is_no_announcement(house: TalkingHouse) -> None:
-    """The household decides what it does; if it is not there, nothing is announced."""
-    for name in ("script__announce", "script.announce", "home_assistant__script__announce"):
-        house.agent.server.script([tool_calls([(name, {"message": DINNER})]), text("Okay.")])
-        await house.agent.say("Run the announcement", context=house.anna)
-    assert house.said == {}
-
-
-def heard_everywhere(message: str) -> dict[str, list[str]]:
-    """Return what is said where every room hears a message."""
-    return {room: [message] for room in ROOMS}
+    await house.agent.say("Sag im Bad, dass das Taxi da ist", context=house.anna, language="de")
+    assert [call.data["language"] for call in house.spoken] == ["de"]
 
 
 async def ask(house: TalkingHouse, tool: str, sentence: str, **args: Any) -> dict[str, Any]:
@@ -375,18 +326,6 @@ async def ask(house: TalkingHouse, tool: str, sentence: str, **args: Any) -> dic
 def kept(house: TalkingHouse) -> Scheduler:
     """Return what is planned."""
     return planned(house.agent)
-
-
-async def test_people_get_it_where_they_are_then(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
-    """Nothing is said at once. A person who has left in the meantime gets it on the phone."""
-    told = await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
-    assert told["result"]["planned"].startswith("tell everybody at ")
-    assert (house.said, house.pushed) == ({}, {})
-    house.move("tom", "not_home")
-    await async_pass(house.hass, freezer, 601)
-    assert house.said == heard_everywhere(DINNER)
-    assert house.pushed == {"tom": [DINNER]}
-    assert kept(house).commands() == []
 
 
 async def test_every_evening(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:

@@ -10,17 +10,14 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 import probatio
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import House
 from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.ha_query import QueryTool
 from custom_components.home_agent.tools.query.present import MAX_CHARS, MAX_ENTITIES
-from homeassistant.auth.models import Group
-from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.typing import UNDEFINED
 from tests.helpers.checks import every
@@ -231,20 +228,6 @@ async def test_what_went_away_or_is_hidden_since_is_not_there(rooms: QueryHouse,
         await rooms.ask(entity_id="light.one")
 
 
-async def test_a_user_reads_only_what_they_may(rooms: QueryHouse, hass: HomeAssistant) -> None:
-    rooms.add("light.one", "on")
-    rooms.add("light.two", "on")
-    user = MockUser(
-        groups=[Group(name="few", policy={"entities": {"entity_ids": {"light.one": {POLICY_READ: True}}}})]
-    )
-    user.add_to_hass(hass)
-    rooms.context = Context(user_id=user.id)
-    assert (await rooms.ask_one(entity_id="light.*"))["entity_id"] == "light.one"
-    rooms.context = Context(user_id="nobody")
-    with pytest.raises(ValidationError, match="No entity"):
-        await rooms.ask(entity_id="light.*")
-
-
 async def test_targets_by_area_domain_class_and_name(rooms: QueryHouse) -> None:
     rooms.add("light.ceiling", "on", area="Kitchen")
     rooms.add("sensor.kitchen_air", "21", {"device_class": "temperature"}, area="Kitchen")
@@ -335,9 +318,8 @@ def home(rooms: QueryHouse) -> QueryHouse:
     return rooms
 
 
-@pytest.mark.parametrize(
-    ("args", "found"),
-    [
+async def test_only_what_is_in_the_state(home: QueryHouse, subtests: pytest.Subtests) -> None:
+    for args, found in [
         ({"state": "on"}, {"light.ceiling", "switch.dryer", "media_player.radio", "climate.lounge"}),
         ({"kind": "light", "state": "on"}, {"light.ceiling"}),
         ({"kind": "climate", "state": "on"}, {"climate.lounge", "climate.bath"}),
@@ -360,17 +342,15 @@ def home(rooms: QueryHouse) -> QueryHouse:
         ({"kind": "lock", "state": "unlocked"}, set()),
         ({"kind": "moisture", "state": "dry"}, {"binary_sensor.leak"}),
         ({"entity_id": "automation.night", "state": "on"}, {"automation.night"}),
-    ],
-)
-async def test_only_what_is_in_the_state(home: QueryHouse, args: dict[str, Any], found: set[str]) -> None:
-    answer = await home.ask(**args)
-    assert set(answer["states"]) == found
-    assert answer["matching"].startswith(str(len(found) or "none"))
+    ]:
+        with subtests.test(args=args, found=found):
+            answer = await home.ask(**args)
+            assert set(answer["states"]) == found
+            assert answer["matching"].startswith(str(len(found) or "none"))
 
 
-@pytest.mark.parametrize(
-    ("language", "kind", "state", "found"),
-    [
+async def test_words_of_the_speaker(home: QueryHouse, subtests: pytest.Subtests) -> None:
+    for language, kind, state, found in [
         ("de", "Fenster", "offen", {"binary_sensor.window"}),
         ("de", "light", "an", {"light.ceiling"}),
         ("de", None, "nicht erreichbar", {"light.garland"}),
@@ -385,14 +365,11 @@ async def test_only_what_is_in_the_state(home: QueryHouse, args: dict[str, Any],
         ("da", "light", "tændt", {"light.ceiling"}),
         ("nb", "window", "åpent", {"binary_sensor.window"}),
         ("ru", "light", "включена", {"light.ceiling"}),
-    ],
-)
-async def test_words_of_the_speaker(
-    home: QueryHouse, language: str, kind: str | None, state: str, found: set[str]
-) -> None:
-    home.language = language
-    answer = await home.ask(state=state, **({"kind": kind} if kind else {}))
-    assert set(answer["states"]) == found
+    ]:
+        with subtests.test(language=language, kind=kind):
+            home.language = language
+            answer = await home.ask(state=state, **({"kind": kind} if kind else {}))
+            assert set(answer["states"]) == found
 
 
 async def test_nothing_in_the_state_is_an_answer_and_an_unknown_state_is_none(home: QueryHouse) -> None:

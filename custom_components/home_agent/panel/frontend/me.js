@@ -105,6 +105,11 @@ function planned(item, context, refresh) {
   return line("calendar-clock", text, t.moment(item.due), ending(t("cancel_it"), text, "mine/planned/cancel", { planned_id: item.id }, "cancelled", context, refresh));
 }
 
+/** Shows timers and planned commands in one list. */
+export function showPlanned(list, items, context, refresh) {
+  sync(list, items, (item) => item.id, (item) => h("li", {}, (item.names ? planned : timer)(item, context, refresh)));
+}
+
 function adding(context, refresh) {
   const { t, call, guarded, say, hass } = context;
   const place = h("div", {});
