@@ -224,7 +224,7 @@ async def test_a_phone_out_of_reach(
     asked = await ask(agent, context=anna(secure))
     assert speech(asked) == QUESTION
     done = await agent.say("Yes", conversation_id=asked.conversation_id, context=anna(secure))
-    assert speech(done) == "Front Door unlocked."
+    assert speech(done) == "I unlocked the Front Door."
     assert "notify.nobody is not there" in caplog.text
     assert {(event.data["component"], event.data["context"]["channel"]) for event in errors} == {
         ("channels", "notify")

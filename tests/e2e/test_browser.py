@@ -24,12 +24,12 @@ AUTOMATION = {
 }
 STORY = [f"Sentence {number} of a long answer. " for number in range(12)]
 SENTENCES = [
-    {"say": "Turn on the reading lamp", "expect": "Reading Lamp on.", "name": "answer"},
+    {"say": "Turn on the reading lamp", "expect": "I turned on the Reading Lamp.", "name": "answer"},
     {"say": "Tell me a story", "expect": STORY[-1].strip(), "name": "story"},
     {"say": "Unlock the front door", "expect": QUESTION, "name": "confirmation"},
     {"say": "No", "expect": "Okay, I won't.", "name": "rejected"},
     {"say": "Unlock the front door", "expect": QUESTION, "name": "asked-again", "times": 2},
-    {"say": "Yes", "expect": "Front Door Lock unlocked.", "name": "confirmed"},
+    {"say": "Yes", "expect": "I unlocked the Front Door Lock.", "name": "confirmed"},
     {"say": ARRIVES, "expect": "light.hallway", "name": "automation"},
     {"say": "Yes", "expect": "Done.", "name": "created"},
 ]

@@ -93,7 +93,7 @@ async def test_sentence_switches_the_light(household: Household) -> None:
     household.teach("Turn on the reading lamp", switch(LAMP), "The reading lamp is on.")
     answer = await household.say("Turn on the reading lamp")
     assert await household.state(LAMP) == "on"
-    assert answer.text == "Reading Lamp on."
+    assert answer.text == "I turned on the Reading Lamp."
     assert len(answer.tool_calls) == 1
     assert answer.tool_calls[0].endswith("ha_control")
     (request,) = household.requests("Turn on the reading lamp")

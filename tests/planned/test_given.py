@@ -67,7 +67,7 @@ async def test_restricted(
         assert planned(agent).all() == []
         said = speech(await agent.say(answer, context=own, conversation_id=asked.conversation_id))
         assert len(planned(agent).all()) == count
-    assert said == "It is planned for 10:10."
+    assert said == "I'll do that at 10:10."
     assert "4711" not in str(planned(agent).stored())
     assert made(secure) == []
     await async_pass(hass, freezer, 601)

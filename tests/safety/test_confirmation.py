@@ -86,7 +86,10 @@ async def test_one_question_for_several(secure: SecureHouse, agent: Agent) -> No
     )
     light = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
     asked = await ask(agent, UNLOCK, garage, light)
-    assert speech(asked) == "Hall on. Should I unlock the Front Door and set the Garage to 40 percent?"
+    assert (
+        speech(asked)
+        == "I turned on the Hall. Should I unlock the Front Door and set the Garage to 40 percent?"
+    )
     assert secure.moved() == [("light.turn_on", ("light.hall",))]
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert secure.moved()[1:] == [*RAN, ("cover.set_cover_position", ("cover.garage",))]
@@ -211,7 +214,7 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
     assert (speech(answer), answer.continue_conversation) == ("I need the PIN for that.", True)
     assert secure.calls == []
     answer = await agent.say("the PIN is four seven one one", **same)
-    assert speech(answer) == "Front Door unlocked."
+    assert speech(answer) == "I unlocked the Front Door."
     assert secure.moved() == RAN
     hass.states.async_set("lock.front_door", "locked", {"friendly_name": "Front Door"})
     asked = await ask(agent, **same)

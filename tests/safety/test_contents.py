@@ -287,9 +287,9 @@ NIGHT: list[Any] = [
     {"action": "switch.turn_on", "target": {"entity_id": "{{ states('input_text.it') }}"}},
 ]
 TOLD = {
-    "en": "Should I run Night, unlock the Cellar and the Front Door, turn on the Roof and use "
+    "en": "Should I start Night, unlock the Cellar and the Front Door, turn on the Roof and use "
     "mqtt.publish? Part of what it does is not known until it runs.",
-    "de": "Soll ich Night ausführen, Cellar und Front Door aufschließen, Roof einschalten und "
+    "de": "Soll ich Night starten, Cellar und Front Door aufschließen, Roof einschalten und "
     "mqtt.publish benutzen? Ein Teil davon steht erst fest, wenn es läuft.",
 }
 

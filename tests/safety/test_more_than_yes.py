@@ -96,16 +96,16 @@ async def test_a_yes_with_another_order(model_server: ModelServer, secure: Secur
     """The answer tells both; the model gets the order as the sentence, and what was done before it."""
     talk = await Conversation.async_asked(await secure.async_agent(model_server))
     said = await talk.answer(YES_AND, LIGHT_ON, IT_IS_ON)
-    assert said == "Front Door unlocked. The hall light is on."
+    assert said == "I unlocked the Front Door. The hall light is on."
     assert secure.moved() == BOTH
     *_, yes, done, sentence = model_server.chats[0].json["messages"]
     assert yes == {"role": "user", "content": YES_AND}
-    assert done == {"role": "assistant", "content": "Front Door unlocked."}
+    assert done == {"role": "assistant", "content": "I unlocked the Front Door."}
     assert sentence["content"].startswith("put the hall light on too\n")
     await talk.answer("And now?", text("Fine."))
     told = [message["content"] for message in model_server.chats[-1].json["messages"]]
     assert told.count(YES_AND) == 1
-    assert "Front Door unlocked. The hall light is on." in told
+    assert "I unlocked the Front Door. The hall light is on." in told
 
 
 async def test_what_was_confirmed_is_not_asked_again(secure: SecureHouse, agent: Agent) -> None:
@@ -116,7 +116,7 @@ async def test_what_was_confirmed_is_not_asked_again(secure: SecureHouse, agent:
     secure.reset()
     talk = await Conversation.async_asked(agent)
     said = await talk.answer(YES_AND, tool_calls([("ha_control", GARAGE)]), text("Hm."))
-    assert said == "Front Door unlocked. Should I open the Garage?"
+    assert said == "I unlocked the Front Door. Should I open the Garage?"
     assert talk.listens
     assert secure.moved() == BOTH[:1]
 
@@ -132,7 +132,7 @@ async def test_the_rest_waits_for_the_pin(
     assert secure.moved() == []
     assert model_server.chats == []
     said = await talk.answer("4711", LIGHT_ON, IT_IS_ON)
-    assert said == "Front Door unlocked. The hall light is on."
+    assert said == "I unlocked the Front Door. The hall light is on."
     assert secure.moved() == BOTH
     assert "4711" not in str(model_server.chats[0].json)
 
@@ -146,7 +146,7 @@ async def test_what_may_be_about_the_question_is_asked_once_more(
     assert talk.listens
     assert secure.moved() == []
     said = await talk.answer("yes", text("It is sunny."))
-    assert said == "Front Door unlocked. It is sunny."
+    assert said == "I unlocked the Front Door. It is sunny."
     assert model_server.chats[-1].json["messages"][-1]["content"].startswith("tell me the weather\n")
 
 
@@ -198,9 +198,9 @@ async def test_it_is_said_at_once(agent: Agent) -> None:
     options = {"device_id": agent.device_id, "satellite_id": "assist_satellite.hall"}
     listener = Listener()
     turn = start_turn(agent, YES_AND, listener, conversation_id=talk.conversation_id, **options)
-    await listener.until(lambda: listener.text.startswith("Front Door unlocked."))
+    await listener.until(lambda: listener.text.startswith("I unlocked the Front Door."))
     slow.release.set()
-    assert speech(await turn) == listener.text == "Front Door unlocked. Hello world."
+    assert speech(await turn) == listener.text == "I unlocked the Front Door. Hello world."
 
 
 async def test_nobody_else_carries_more(model_server: ModelServer, secure: SecureHouse, agent: Agent) -> None:
@@ -214,7 +214,7 @@ async def test_nobody_else_carries_more(model_server: ModelServer, secure: Secur
     assert secure.moved() == []
     model_server.clear()
     talk.agent = agent
-    assert await talk.answer("yes") == "Front Door unlocked."
+    assert await talk.answer("yes") == "I unlocked the Front Door."
     assert secure.moved() == BOTH[:1]
     assert model_server.chats == []
 
@@ -228,6 +228,6 @@ async def test_a_model_outside_is_not_told_what_was_done(
     secure.hass.config_entries.async_update_entry(agent.entry, data=data)
     await agent.set_options(cloud_send_ha_state=False)
     talk = await Conversation.async_asked(agent)
-    assert await talk.answer(YES_AND, text("Fine.")) == "Front Door unlocked. Fine."
+    assert await talk.answer(YES_AND, text("Fine.")) == "I unlocked the Front Door. Fine."
     assert "put the hall light on too" in str(model_server.chats[0].json)
     assert "Unlocked" not in str(model_server.chats[0].json)

@@ -102,7 +102,7 @@ async def test_names_that_are_alike(secure: SecureHouse, agent: Agent) -> None:
     asked = await ask(agent, control("unlock", garden), control("unlock", yard))
     assert speech(asked) == "Should I unlock the Shed Lock (Garden) and the shed lock (Yard)?"
     done = await agent.say("Yes", conversation_id=asked.conversation_id)
-    assert speech(done) == "Shed Lock (Garden) and shed lock (Yard) unlocked."
+    assert speech(done) == "I unlocked the Shed Lock (Garden) and the shed lock (Yard)."
     third = add_lock(secure, "shed_three", "Shed Lock", "Yard")
     asked = await ask(agent, control("unlock", third))
     assert speech(asked) == f"Should I unlock the Shed Lock ({third})?"
@@ -168,7 +168,9 @@ async def test_a_script_with_its_variables(
     async_expose_entity(hass, "conversation", "script.let_in", True)
     agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
     asked = await ask(agent, control("turn_on", "script.let_in", door="side door", minutes=20))
-    assert speech(asked) == ("Should I run Let in (door: side door, minutes: 20) and unlock the Front Door?")
+    assert speech(asked) == (
+        "Should I start Let in (door: side door, minutes: 20) and unlock the Front Door?"
+    )
 
 
 async def test_a_message_with_its_text(hass: HomeAssistant, model_server: ModelServer) -> None:

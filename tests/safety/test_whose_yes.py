@@ -98,7 +98,7 @@ async def test_an_automation_does_not_confirm_what_a_voice_asked_for(
         assert secure.calls == []
     assert len(pending_ids(hass)) == 1, "who was asked may still answer"
     answer = await agent.say("yes", conversation_id=asked.conversation_id)
-    assert speech(answer) == "Front Door unlocked."
+    assert speech(answer) == "I unlocked the Front Door."
     assert secure.moved() == RAN
 
 
@@ -131,7 +131,7 @@ async def test_an_automation_with_the_pin(
         assert said.startswith(answer)
         assert secure.calls == []
     said, _ = await way(agent, f"the pin is {PIN}", conversation_id=conversation_id)
-    assert said == "Front Door unlocked."
+    assert said == "I unlocked the Front Door."
     assert secure.moved() == RAN
     assert len(model_server.chats) == requests
 

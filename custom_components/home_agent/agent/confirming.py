@@ -211,7 +211,7 @@ def _is_in_room(turn: Turn, done: Sequence[CallRecord]) -> bool:
     speaker, touched = turn.calls.speaker, turn.calls.touched
     if not speaker.voice or not speaker.area_id or not touched:
         return False
-    if any(act.key.startswith("already") for record in done for act in record.told):
+    if any(act.already for record in done for act in record.told):
         return False
     areas = {area.id if (area := area_of(turn.hass, entity_id)) else None for entity_id in touched}
     return areas == {speaker.area_id}

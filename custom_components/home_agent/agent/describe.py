@@ -51,7 +51,7 @@ from ..timespans import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS, format_span
 from ..tools.automating.writing import StateWords
 from ..tools.control.planning import Settling, expectation_of
 from ..tools.control.scripts import SCRIPT, fields_of, named_values
-from ..tools.control.telling import UNTIL
+from ..tools.control.telling import act_of
 from ..tools.intents import inner_name
 from ..tools.messages import heard_on
 from ..tools.people import TELEGRAM, is_message, is_spoken
@@ -91,14 +91,19 @@ async def async_load_phrases(hass: HomeAssistant, language: str) -> None:
 @callback
 def phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
     """Return a sentence of a language that is loaded; one that asks for more than there is stays as it is."""
+    sentence = _template(hass, language, key) or key.replace("_", " ")
+    with suppress(KeyError, IndexError, ValueError):
+        return sentence.format(**placeholders)
+    return sentence
+
+
+def _template(hass: HomeAssistant, language: str, key: str) -> str | None:
     spoken = _spoken(hass, language)
     for category, name in _PLACES:
         sentences = async_get_cached_translations(hass, spoken, category, DOMAIN)
         if sentence := sentences.get(name.format(key=key)):
-            with suppress(KeyError, IndexError, ValueError):
-                return sentence.format(**placeholders)
             return sentence
-    return key.replace("_", " ")
+    return None
 
 
 async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgentError) -> str:
@@ -112,23 +117,6 @@ def _spoken(hass: HomeAssistant, language: str) -> str:
     return nearest(asked, known, hass.config.country) or _ENGLISH
 
 
-ACTS: Final = {
-    "alarm_control_panel.alarm_disarm": "disarmed",
-    "cover.close_cover": "closed",
-    "cover.open_cover": "open",
-    "cover.set_cover_position": "moved",
-    "lock.lock": "locked",
-    "lock.open": "unlatched",
-    "lock.unlock": "unlocked",
-    "scene.turn_on": "activated",
-    "script.turn_on": "started",
-    "update.install": "installed",
-    "valve.close_valve": "closed",
-    "valve.open_valve": "open",
-    "valve.set_valve_position": "moved",
-}
-"""Services with a question of their own: `ask_<act>` in the translations."""
-GENERIC: Final = {"turn_on": "on", "turn_off": "off", "toggle": "toggled"}
 SERVICE: Final = "service"
 """The act of any other service."""
 SET: Final = "set"
@@ -139,18 +127,24 @@ SETTING: Final = {
     "water_heater.set_temperature": "temperature",
 }
 """Services that are said with their value, and its field."""
-UNTOLD: Final = frozenset((SERVICE, "moved", "toggled"))
-"""Acts that are only called done."""
-ALREADY: Final = "already"
-"""How acts begin that changed nothing; they have no place before them."""
 COUNTED: Final = frozenset(("cover", "light"))
 """Kinds with a word of their own where they are too many to name."""
+DEVICE: Final = "device"
 CLIMATE: Final = "climate"
 MAX_NAME: Final = 32
 """Characters of an automation's name that a person has given; a longer one is a whole sentence."""
 DAYS: Final = {EVERY_DAY: "every_day", WORKDAYS: "workdays", WEEKEND: "weekend"}
 
 _WORD_ENDS = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
+_NUMBER_FORMS = lazy_regex(r"\[([^\[\]]*)\]")
+"""Forms of a word by a number: `[one/other]`, or `[one/few/many]`."""
+
+
+FORMS: Final = {"done": 0, "undone": 0, "until": 0, "ask": 1, "later": 2, "once": 2}
+"""The sentences around clauses, `<frame>_frame` in the translations, and the form that a clause has in each.
+
+A clause, `do_<act>`, has up to three forms with `|` between them; the last one stands for missing ones.
+"""
 
 
 class NameCase(StrEnum):
@@ -158,20 +152,20 @@ class NameCase(StrEnum):
 
     OBJECT = "object"
     """The verb: an article may follow."""
+    SUBJECT = "subject"
+    """Nothing: the article may differ from that of an object."""
     PREPOSITION = "preposition"
     """Often a preposition, which would change an article that depends on the name."""
     TITLE = "title"
     """A name of its own, such as that of a scene: no article."""
 
 
-CASES: Final = {
-    "activated": NameCase.TITLE,
-    "installed": NameCase.TITLE,
-    "started": NameCase.TITLE,
-    "toggled": NameCase.PREPOSITION,
-    SERVICE: NameCase.PREPOSITION,
-}
-"""How a question names the targets of an act; those of others are the object of the verb."""
+CASES: Final = dict.fromkeys(
+    ("toggled", "unmuted", "undone", "plan_cancelled", SERVICE), NameCase.PREPOSITION
+)
+"""How the targets of an act are named; those of others are the object of the verb."""
+TITLED: Final = frozenset(("automation", "scene", SCRIPT, "update"))
+"""Kinds of entities that have titles."""
 
 
 async def async_question(
@@ -216,15 +210,11 @@ def _is_after_outside(item: Frozen) -> bool:
 
 
 async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]) -> str | None:
-    """Return a sentence for each action; None if one of them has no words in this language."""
+    """Return what was done as sentences; None if this language has no words for an act."""
     if any(value.kind is ValueKind.MODE for act in acts for value in act.values):
         for each in (language, DEFAULT):
             await async_get_translations(hass, each, "entity_component", {CLIMATE})
-    describer = await _async_describer(hass, language, [act.when for act in acts])
-    sentences = [describer.told(act) for act in acts]
-    if not sentences or None in sentences:
-        return None
-    return " ".join(dict.fromkeys(filter(None, sentences)))
+    return (await _async_describer(hass, language, [act.when for act in acts])).told(acts)
 
 
 async def async_when(hass: HomeAssistant, language: str, schedule: Schedule) -> str:
@@ -260,25 +250,31 @@ def parts(frozen: Iterable[Frozen]) -> list[Frozen]:
     ]
 
 
-def merged(items: Iterable[Frozen]) -> list[Frozen]:
-    """Return parts with the same call to several entities as one; what is special stays as it is."""
-    rows: list[Frozen] = []
+def merged[Item](items: Iterable[Item]) -> list[Item]:
+    """Return items that differ only by their entities as one; what is special stays as it is."""
+    rows: list[Any] = []
+    item: Any
     for item in items:
         for index, other in enumerate(rows):
-            if (
-                isinstance(item, FrozenCall)
-                and isinstance(other, FrozenCall)
-                and not is_message(item.domain, item.service)
-                and not (item.contents or other.contents)
-                and bool(item.entity_ids and other.entity_ids)
-                and (item.domain, item.service, item.data) == (other.domain, other.service, other.data)
-            ):
+            if _are_alike(other, item):
                 entity_ids = tuple(dict.fromkeys((*other.entity_ids, *item.entity_ids)))
                 rows[index] = replace(other, entity_ids=entity_ids)
                 break
         else:
             rows.append(item)
     return rows
+
+
+def _are_alike(item: object, other: object) -> bool:
+    match item, other:
+        case FrozenCall(), FrozenCall():
+            is_special = is_message(item.domain, item.service) or bool(item.contents or other.contents)
+            same = (item.domain, item.service, item.data) == (other.domain, other.service, other.data)
+            return same and not is_special and bool(item.entity_ids and other.entity_ids)
+        case ToldAct(), ToldAct():
+            same = replace(item, entity_ids=other.entity_ids, referents=other.referents) == other
+            return same and bool(item.entity_ids and other.entity_ids)
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +287,19 @@ class _Describer:
     full: bool = False
     """Whether all is told, for people who read it; speech leaves out what is too long."""
 
-    def phrase(self, key: str, **values: str) -> str:
-        return phrase(self.hass, self.language, key, **values)
+    def phrase(self, key: str, number: int = 1, /, **values: str) -> str:
+        """Return a sentence; `number` is how many it is about, where that changes a word."""
+        return self._find(key, number).format(**values)
+
+    def _find(self, key: str, number: int = 1) -> str:
+        """Return a sentence with its placeholders; nothing if there is none."""
+        template = _template(self.hass, self.language, key) or ""
+        return _NUMBER_FORMS.sub(lambda match: _of_number(match[1].split("/"), number), template)
+
+    def clause(self, act: str, frame: str = "ask", **values: str) -> str:
+        """Return what an act does in the form that a frame takes; nothing if it has no clause."""
+        forms = self._find(f"do_{act}").split("|")
+        return forms[min(FORMS[frame], len(forms) - 1)].strip().format(**values)
 
     def joined(self, texts: Sequence[str], key: str = "names_and") -> str:
         """Return texts as a list with "and" before the last one; `key` says what kind of texts they are."""
@@ -328,16 +335,16 @@ class _Describer:
                     clauses = [self._plan(item, effects)]
                 else:
                     clauses = [self._clause(item), *effects]
-                special += [self._asked(clauses), *remarks]
+                special += [self._framed(clauses), *remarks]
             else:
                 (later if isinstance(item, FrozenPlan) else now).append(self._clause(item))
         for kind, targets, text in self._messages(items):
             special.append(self.phrase(f"ask_{kind}", targets=targets, message=text))
-        asked = [self._asked(clauses) for clauses in (now, later) if clauses]
+        asked = [self._framed(clauses) for clauses in (now, later) if clauses]
         return list(dict.fromkeys([*asked, *special]))
 
-    def _asked(self, clauses: Iterable[str]) -> str:
-        """Return clauses as one question; a clause that another one follows may have another ending."""
+    def _framed(self, clauses: Iterable[str], frame: str = "ask", **values: str) -> str:
+        """Return clauses as one sentence; a clause that another one follows may have another ending."""
         *before, last = dict.fromkeys(clauses)
         endings: Mapping[str, Sequence[str]] = table(self._own, "spoken_names.joined_endings") or {}
         for index, clause in enumerate(before):
@@ -345,20 +352,11 @@ class _Describer:
                 if clause.endswith(end):
                     before[index] = clause.removesuffix(end) + follows
                     break
-        asked = self.phrase("ask_frame", question=self.joined([*before, last], "ask_and"))
-        start = next((index for index, letter in enumerate(asked) if letter.isalpha()), 0)
-        return asked[:start] + asked[start].upper() + asked[start + 1 :]
+        return _capital(self.phrase(f"{frame}_frame", act=self.joined([*before, last], "ask_and"), **values))
 
     @property
     def _own(self) -> str:
         return find(self.language) or DEFAULT
-
-    def _framed(self, key: str, **values: str) -> str:
-        """Return a question with its values, without what begins and ends it."""
-        start, _, end = self.phrase("ask_frame").partition("{question}")
-        clause = self.phrase(key).removeprefix(start).removesuffix(end)
-        # A word of the sentence itself begins a clause in small letters, but a name keeps its own.
-        return (clause[:1].lower() + clause[1:]).format(**values)
 
     def _clause(self, item: Frozen) -> str:
         """Return the question about one part without what begins and ends a question."""
@@ -369,19 +367,18 @@ class _Describer:
                 return self.call(item)
             case FrozenLook():
                 receivers = ", ".join(self._receiver(message) for message in item.sends)
-                key = "ask_look_send" if item.sends else "ask_look"
-                return self._framed(key, targets=names(self.hass, (item.entity_id,)), receivers=receivers)
+                key = "look_send" if item.sends else "look"
+                return self.clause(key, targets=names(self.hass, (item.entity_id,)), receivers=receivers)
             case FrozenTool(event=Mapping() as event):
-                message = visible(item.args["name"])
-                return self._framed("ask_reminder_once", message=message, when=self._trigger(event))
+                question = self.clause("reminder_once", message=visible(item.args["name"]))
+                return self.phrase("once_asked", when=self._trigger(event), question=question)
             case FrozenTool(due=datetime() as due):
-                time = told_time(due)
-                time = f"{time} ({self._days(item.days)})" if item.days else time
-                return self._framed("ask_reminder", message=visible(item.args["name"]), time=time)
+                when = self._when(due, item.days)
+                return self.clause("reminder", message=visible(item.args["name"]), when=when)
             case FrozenTool(tool=tool):
                 name = _WORD_ENDS.sub(" ", inner_name(tool).rpartition("__")[2].removeprefix("Hass"))
                 title = tool.title if tool.title and tool.title != tool.name else name.replace("_", " ")
-                return self._framed("ask_tool", tool=self._with_data(plain(title), data_of(item)))
+                return self.clause("tool", tool=self._with_data(plain(title), data_of(item)))
         raise TypeError(item)
 
     def _plan(self, plan: FrozenPlan, effects: Iterable[str] = (), *, by_name: bool = False) -> str:
@@ -391,20 +388,20 @@ class _Describer:
         clauses = [
             self.call(call, by_name=by_name)
             for call in merged(plan.calls)
-            if isinstance(call, FrozenCall) and not is_message(call.domain, call.service)
+            if not is_message(call.domain, call.service)
         ]
         for kind, targets, text in self._messages(plan.calls):
-            clauses.append(self._framed(f"ask_{kind}_it", targets=targets, message=text))
+            clauses.append(self.clause(kind, targets=targets, message=text))
         clause = self.joined(list(dict.fromkeys([*clauses, *effects])), "ask_and")
         if plan.hold:
-            clause = self.phrase("ask_held", time=format_span(plan.hold), question=clause)
+            clause = self.phrase("ask_held", time=format_span(plan.hold), act=clause)
         if plan.due is None:
             return clause
         if plan.event is not None:
             clause = self.phrase("once_asked", when=self._trigger(plan.event), question=clause)
         else:
             key = "ask_planned_again" if plan.repeats else "ask_planned"
-            clause = self.phrase(key, time=told_time(plan.due), question=clause)
+            clause = self.phrase(key, when=self._when(plan.due), act=clause)
         return self._only(clause, plan.conditions)
 
     def _only(self, when: str, conditions: Sequence[Mapping[str, Any]]) -> str:
@@ -412,18 +409,10 @@ class _Describer:
         only = self.joined([self._trigger(config) for config in conditions])
         return self.phrase("auto_only", when=when, only=only) if only else when
 
-    def moment(self, when: ToldTime) -> str | None:
-        """Return when something happens; None for a day for which only the model has words."""
-        if when.event is not None:
-            return self._only(self._trigger(when.event), when.conditions)
-        local = dt_util.as_local(when.due)
-        ahead, clock = (local.date() - dt_util.now().date()).days, f"{local:%H:%M}"
-        at = self.phrase("auto_at", time=clock)
-        if when.days:
-            return self.phrase("auto_on_days", when=at, days=self._days(when.days))
-        if ahead > 1:
-            return None
-        return self._only(self.phrase("at_tomorrow", time=clock) if ahead == 1 else at, when.conditions)
+    def moment(self, when: ToldTime) -> str:
+        """Return when something happens: at a time or with an event, and what must hold then."""
+        at = self._trigger(when.event) if when.event is not None else self._when(when.due, when.days)
+        return self._only(at, when.conditions)
 
     def _messages(self, items: Iterable[Frozen]) -> Iterable[tuple[str, str, str]]:
         """Yield the kind of each message, all of its receivers, and its text."""
@@ -462,18 +451,19 @@ class _Describer:
         if act.key == SERVICE and by_name:
             texts = async_get_cached_translations(self.hass, self.language, "services", call.domain)
             name = texts.get(f"component.{call.domain}.services.{call.service}.name", action)
-            targets = self._several(call, NameCase.TITLE)
+            targets = self._targets(act, NameCase.TITLE)
             return self._with_data(f"{name}: {targets}" if targets else name, data)
         if not call.entity_ids:
-            return self._framed("ask_tool", tool=self._with_data(action, data))
-        targets = self._with_data(self._several(call, CASES.get(act.key, NameCase.OBJECT)), data)
-        value = ", ".join(filter(None, map(self._value, act.values)))
-        return self._framed(f"ask_{act.key}", targets=targets, value=value, action=action)
+            return self.clause("tool", tool=self._with_data(action, data))
+        targets = self._with_data(self._targets(act), data)
+        value = self.joined([*filter(None, map(self._value, act.values))])
+        return self.clause(act.key, targets=targets, value=value, action=action)
 
     def _act(self, call: FrozenCall) -> tuple[ToldAct, Mapping[str, object]]:
         """Return what a call does, and the rest of its data."""
         action, data = f"{call.domain}.{call.service}", dict(data_of(call))
-        key = ACTS.get(action) or GENERIC.get(call.service, SERVICE)
+        key = act_of(call.domain, call.service)
+        key = key if self._find(f"do_{key}") else SERVICE
         values: tuple[ToldValue, ...] = ()
         if isinstance(number := data.get(SETTING.get(action, "")), int | float):
             del data[SETTING[action]]
@@ -485,17 +475,18 @@ class _Describer:
         if call.domain == SCRIPT and isinstance(variables, Mapping) and len(call.entity_ids) == 1:
             named = named_values(self.hass, variables, fields_of(self.hass, call.entity_ids[0]))
             data = dict(data_of(replace(call, data={**call.data, "variables": named})))
-        named_targets = tuple(_name(self.hass, entity_id) for entity_id in call.entity_ids)
-        return ToldAct(key=key, names=named_targets, values=values), data
+        return ToldAct(key=key, entity_ids=call.entity_ids, kind=call.domain, values=values), data
 
-    def _several(self, call: FrozenCall, case: NameCase) -> str:
-        """Return the targets of a call; more than a question can name are counted where it is spoken."""
-        if self.full or len(call.entity_ids) <= MAX_THINGS:
-            return self.targets(call.entity_ids, case)
-        return self._counted(call.domain, len(call.entity_ids))
-
-    def _counted(self, kind: str, count: int) -> str:
-        return self.phrase(f"count_{kind if kind in COUNTED else 'device'}", count=str(count))
+    def _targets(self, act: ToldAct, case: NameCase | None = None) -> str:
+        """Return what an act is about by name; what is too much to be named is counted where it is spoken."""
+        number = act.count or len(act.entity_ids)
+        if not act.count and (self.full or number <= MAX_THINGS):
+            case = case or (NameCase.SUBJECT if act.already else CASES.get(act.key, NameCase.OBJECT))
+            return self.joined([*act.names, *self.named(act.entity_ids, case)])
+        kind = act.kind if act.kind in COUNTED else DEVICE
+        targets = self.phrase(f"count_{kind}", number, count=str(number))
+        place = with_article(act.place, self.language, NameCase.PREPOSITION)
+        return self.phrase("in_place", targets=targets, place=place) if place else targets
 
     def _with_data(self, name: str, data: Mapping[str, object]) -> str:
         text = told(data, full=self.full).text
@@ -525,7 +516,7 @@ class _Describer:
     def _automation(self, item: FrozenAutomation) -> str:
         """Return the question about an automation; of one that is changed, with the parts that are new."""
         if item.change in (AutomationChange.ON, AutomationChange.OFF):
-            return self.phrase(f"ask_{item.change.value}", targets=item.name)
+            return self._framed([self.clause(item.change.value, targets=item.name)])
         rule = self.rule(item.triggers, item.conditions, item.steps)
         return self.phrase(f"ask_automation_{item.change.value}", name=item.name, rule=rule)
 
@@ -543,7 +534,7 @@ class _Describer:
         if steps:
             does = self.joined([self._plan(step, by_name=True) for step in steps], "ask_and")
             rule = self.phrase("auto_then", when=rule, actions=does) if rule else does
-        return (rule[:1].upper() + rule[1:]).rstrip(".!?")
+        return _capital(rule).rstrip(".!?")
 
     def _trigger(self, config: Mapping[str, Any]) -> str:
         """Return a trigger or a condition, as Home Assistant writes it, in words."""
@@ -573,7 +564,7 @@ class _Describer:
         else:
             key, values = self._states(config, ids[0])
         case = NameCase.TITLE if ids[0].startswith("person.") else NameCase.OBJECT
-        clause = self.phrase(f"auto_{key}", name=self.targets(ids, case), **values)
+        clause = self.phrase(f"auto_{key}", name=self.joined(self.named(ids, case)), **values)
         if "for" in config:
             clause = self.phrase("auto_for", clause=clause, time=_span(config["for"]))
         return self.phrase("auto_when", clause=clause)
@@ -637,57 +628,78 @@ class _Describer:
 
     # Telling.
 
-    def done(self, item: Frozen) -> list[str]:
-        """Return what became of one part that a person has confirmed."""
-        match item:
-            case FrozenCall():
-                return [self.deed(item) or self.phrase("done")]
-            case FrozenPlan(due=datetime() as due, event=Mapping() as event):
-                when = self._only(self._trigger(event), item.conditions)
-                return [self.phrase("done_once", when=when, time=told_time(due))]
-            case FrozenPlan(due=datetime() as due):
-                return [self.phrase("done_planned", time=told_time(due))]
-            case FrozenAutomation(change=AutomationChange.CREATE, name=name) if len(name) <= MAX_NAME:
-                return [self.phrase("done_automation", name=name)]
-            case FrozenLook():
-                key = "done_look_unsent" if item.unsent else "done_look_sent"
-                receivers = ", ".join(self._receiver(message) for message in item.sends)
-                return [*item.seen, *([self.phrase(key, receivers=receivers)] if item.sends else ())]
-        return [self.phrase("done")]
+    def done(self, items: Iterable[Frozen]) -> str:
+        """Return what became of parts that a person has confirmed."""
+        acts: list[ToldAct] = []
+        sentences: list[str] = []
+        for item in items:
+            match item:
+                case FrozenCall() if item.entity_ids and (act := self._act(item)[0]).key != SERVICE:
+                    acts.append(act)
+                case FrozenPlan(due=datetime() as due, event=Mapping() as event):
+                    when = self._only(self._trigger(event), item.conditions)
+                    ends = dt_util.as_local(due)
+                    day = "" if ends.date() == dt_util.now().date() else f"{ends:%Y-%m-%d} "
+                    time = f"{day}{ends:%H:%M}"
+                    sentences.append(_capital(self.phrase("done_once", when=when, time=time)))
+                case FrozenPlan(due=datetime() as due):
+                    sentences.append(_capital(self.phrase("done_planned", when=self._when(due))))
+                case FrozenAutomation(change=AutomationChange.CREATE, name=name) if len(name) <= MAX_NAME:
+                    sentences.append(self.phrase("done_automation", name=name))
+                case FrozenLook():
+                    sentences += item.seen
+                    if item.sends:
+                        key = "done_look_unsent" if item.unsent else "done_look_sent"
+                        receivers = ", ".join(self._receiver(message) for message in item.sends)
+                        sentences.append(self.phrase(key, receivers=receivers))
+        return " ".join(dict.fromkeys(filter(None, (self.told(acts), *sentences)))) or self.phrase("done")
 
     def deed(self, call: FrozenCall) -> str | None:
         """Return what a call has done; None if this language has no words for it."""
-        act, _ = self._act(call)
-        act = replace(act, key="open") if act.key == "unlatched" else act
-        return self.told(act) if act.names and act.key not in UNTOLD else None
+        act = self._act(call)[0]
+        return self.told([act]) if call.entity_ids and act.key != SERVICE else None
 
-    def told(self, act: ToldAct) -> str | None:
-        """Return the sentence about an action; None if this language has no words for it."""
-        values = [self._value(value) for value in act.values]
-        if None in values:
-            return None
-        timing: dict[str, str] = {}
-        if (moment := act.when) is not None:
-            local = dt_util.as_local(moment.due)
-            when = self.moment(moment)
-            if act.key == UNTIL and local.date() == dt_util.now().date():
-                timing = {"time": f"{local:%H:%M}"}
-            elif act.key != UNTIL and when is not None:
-                timing = {"when": when}
-            else:  # only the model has words for other days
+    def told(self, acts: Iterable[ToldAct]) -> str | None:
+        """Return what was done as few sentences; None if this language has no words for an act."""
+        rows: dict[tuple[str, str], list[str]] = {}
+        for act in merged(acts):
+            values = [self._value(value) for value in act.values]
+            if None in values:
                 return None
-        is_already = act.key.startswith(ALREADY)
-        form = "later" if "when" in timing else "done"
-        text = self.phrase(
-            act.key if is_already else f"{form}_{act.key}",
-            targets=self._counted(act.kind, act.count) if act.count else self.joined(tuple(act.names)),
-            value=", ".join(filter(None, values)),
-            place=act.place,
-            **timing,
-        )
-        if act.count and act.place and not is_already:
-            return self.phrase("in_place", place=act.place, told=text[0].lower() + text[1:])
-        return text[:1].upper() + text[1:]
+            targets, value = self._targets(act), self.joined([*filter(None, values)])
+            place = with_article(act.place, self.language, NameCase.PREPOSITION)
+            words = {"targets": targets, "value": value, "place": place}
+            frame, when = "undone" if act.undone else "done", ""
+            if act.when is not None:
+                frame, when = "once" if act.when.event else "later", self.moment(act.when)
+            elif act.until is not None:
+                frame, when = "until", f"{dt_util.as_local(act.until):%H:%M}"
+            if clause := "" if act.already else self.clause(act.key, frame, **words):
+                rows.setdefault((frame, when), []).append(clause)
+            elif frame != "done":
+                return None
+            else:
+                keys = (f"already_{act.key}", "already") if act.already else (f"done_{act.key}",)
+                plurals = [self.phrase(f"count_{kind}", 2, count="").strip() for kind in (*COUNTED, DEVICE)]
+                is_plural = targets.lower().endswith(tuple(map(str.lower, plurals)))
+                number = act.count or (2 if is_plural else len(act.entity_ids))
+                rows["", self.phrase(next(filter(self._find, keys)), number, **words)] = []
+        sentences = [
+            self._framed(clauses, frame, when=when) if frame else _capital(when)
+            for (frame, when), clauses in rows.items()
+        ]
+        return " ".join(sentences) or None
+
+    def _when(self, due: datetime, days: Sequence[int] = ()) -> str:
+        """Return a time to come as it is spoken: with its day, if that is not today."""
+        local = dt_util.as_local(due)
+        ahead = (local.date() - dt_util.now().date()).days
+        if days or not ahead:
+            at = self.phrase("auto_at", time=f"{local:%H:%M}")
+            return self.phrase("auto_on_days", when=at, days=self._days(days)) if days else at
+        if ahead == 1:
+            return self.phrase("at_tomorrow", time=f"{local:%H:%M}")
+        return self.phrase("auto_at", time=f"{local:%Y-%m-%d %H:%M}")
 
     def _value(self, value: ToldValue) -> str | None:
         """Return a value as it is spoken; None if this language has no word for it."""
@@ -709,14 +721,27 @@ class _Describer:
 
     # Names.
 
-    def targets(self, entity_ids: Sequence[str], case: NameCase) -> str:
-        """Return the names of entities as one list."""
-        named = [
-            with_article(name, self.language, case) if _friendly(self.hass, entity_id) != entity_id else name
+    def named(self, entity_ids: Sequence[str], case: NameCase) -> list[str]:
+        """Return the names of entities, with an article where one fits."""
+        return [
+            name
+            if entity_id.partition(".")[0] in TITLED or _friendly(self.hass, entity_id) == entity_id
+            else with_article(name, self.language, case)
             for entity_id in entity_ids
             for name in (_name(self.hass, entity_id),)
         ]
-        return self.joined(named)
+
+
+def _capital(sentence: str) -> str:
+    """Return a sentence with a capital letter at its beginning, whatever stands before that."""
+    start = next((index for index, letter in enumerate(sentence) if letter.isalnum()), 0)
+    return sentence[:start] + sentence[start : start + 1].upper() + sentence[start + 1 :]
+
+
+def _of_number(forms: Sequence[str], number: int) -> str:
+    """Return the form of a word for a number: of two for one and more, of three also for few."""
+    is_few = number % 10 in (2, 3, 4) and number % 100 not in (12, 13, 14)
+    return forms[min(0 if number == 1 else 1 if is_few else 2, len(forms) - 1)]
 
 
 def _clock(value: str) -> str:
@@ -728,17 +753,11 @@ def _span(value: str) -> str:
     return format_span(length.total_seconds()) if length else value
 
 
-def told_time(due: datetime) -> str:
-    """Return a time to come as it is spoken: with its day, if that is not today."""
-    local = dt_util.as_local(due)
-    return f"{local:%H:%M}" if local.date() == dt_util.now().date() else f"{local:%Y-%m-%d %H:%M}"
-
-
 def with_article(name: str, language: str, case: NameCase) -> str:
     """Return the name of a device or a room with the article that a language puts before it."""
     own = find(language) or DEFAULT
     first, *others = fold(name).split() or [""]
-    if case is NameCase.TITLE:
+    if case is NameCase.TITLE or not name:
         return name
     if always := next(iter(words(own, "spoken_names.always")), ""):
         owners = tuple(words(own, "spoken_names.owners"))
@@ -748,15 +767,18 @@ def with_article(name: str, language: str, case: NameCase) -> str:
         return name
     compounds = bool(table(own, "spoken_names.compounds"))
     fitting = [
-        (len(noun), article)
+        # "Rolladen" and "Rolläden" differ only by what people may leave out.
+        (len(noun), written in name.lower(), article)
         for article, nouns in (table(own, "spoken_names.by_noun") or {}).items()
-        for noun in map(fold, nouns)
+        for written, noun in zip(nouns, map(fold, nouns), strict=True)
         # An adjective before the noun would have to change with the article.
         if ((not others and first.endswith(noun)) if compounds else first == noun)
     ]
     if not fitting:
         return name
-    article = max(fitting)[1]
+    *_, article = max(fitting)
+    if case is NameCase.SUBJECT:
+        article = "".join((table(own, "spoken_names.subjects") or {}).get(article, article))
     return f"{article}{name}" if article.endswith("'") else f"{article} {name}"
 
 
@@ -827,9 +849,9 @@ async def async_carry_out(
     unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_reached(seen[entity_id])]
     describer = await _async_describer(hass, language, items)
     if waiting:
-        targets = describer.targets(unseen or waiting, NameCase.PREPOSITION)
+        targets = describer.joined(describer.named(unseen or waiting, NameCase.PREPOSITION))
         return describer.phrase("done_unseen" if unseen else "done_begun", targets=targets), None
-    return " ".join(dict.fromkeys(text for item in merged(items) for text in describer.done(item))), None
+    return describer.done(items), None
 
 
 @callback

@@ -77,6 +77,7 @@ LOCK = DomainFacts(
         other=(UNKNOWN_SERVICE,),
     ),
     active="unlocked",
+    told={"open": "unlatched"},
     acts={
         **dict.fromkeys(("locking", "locked"), "locked"),
         **dict.fromkeys(("unlocking", "unlocked", "opening", "open"), "unlocked"),

@@ -36,7 +36,7 @@ from .control.planning import (
     value_of,
 )
 from .control.restoring import CannotRestoreError, restoring, taking_back
-from .control.telling import tell_names
+from .control.telling import tell_names, tell_undone
 from .everyday.timer_tool import (
     MAX_LISTED as MAX_PLANNED,
     are_entities,
@@ -337,9 +337,9 @@ class ActivityTool(HomeAgentTool):
         if not isinstance(result, Mapping):
             return ()
         if isinstance(restored := result.get("restored"), Mapping):
-            return tell_names("undone", restored, run)
+            return tell_undone(restored, run)
         cancelled = result.get("cancelled")
-        return tell_names("cancelled", entities_of(cancelled), run) if are_entities(cancelled) else ()
+        return tell_names("plan_cancelled", entities_of(cancelled), run) if are_entities(cancelled) else ()
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:

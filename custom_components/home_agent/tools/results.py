@@ -196,12 +196,14 @@ class ToldTime:
 class ToldAct:
     """One thing that a call did: the whole answer to a plain command.
 
-    It is told in the sentence `quick_<key>` of the translations.
+    Its words are `do_<key>` in the translations, which stands in a sentence, or the sentence `done_<key>`.
     """
 
     key: str
+    entity_ids: Sequence[str] = ()
+    """What it was done to, if that is few enough to be named."""
     names: Sequence[str] = ()
-    """What it was done to, by name."""
+    """What else it was done to, by name."""
     count: int = 0
     """How many these are, where they are too many to name."""
     kind: str = ""
@@ -209,7 +211,13 @@ class ToldAct:
     place: str = ""
     """The area or the floor in which all of them are, if that was what the call named."""
     values: Sequence[ToldValue] = ()
+    already: bool = False
+    """Whether all of it was so before."""
+    undone: bool = False
+    """Whether it only took back what had been done before."""
     when: ToldTime | None = None
-    """When it happens, or ends, if that is not now."""
+    """When it happens, if that is not now."""
+    until: datetime | None = None
+    """When it ends, in UTC; None for an end that nobody has said."""
     referents: int = 1
     """How many things the call named, so that half of "the light and the fan" is not taken for the whole."""

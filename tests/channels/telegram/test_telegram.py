@@ -208,7 +208,7 @@ async def test_a_confirmation_has_buttons(agent: Agent, telegram: Telegram, secu
     await telegram.until(lambda: telegram.server.calls("editMessageText"))
 
     assert secure.moved() == RAN
-    assert telegram.server.texts(ANNA)[-1] == "Front Door unlocked."
+    assert telegram.server.texts(ANNA)[-1] == "I unlocked the Front Door."
     assert telegram.server.calls("editMessageText")[0]["text"] == "Should I unlock the Front Door?\n\nDone."
 
 
@@ -241,7 +241,7 @@ async def test_with_a_pin_the_pin_is_written(agent: Agent, telegram: Telegram, s
     message = await ask(agent, telegram)
     assert list(buttons(message)) == ["No"]
 
-    assert await telegram.write(ANNA, "4711") == ["Front Door unlocked."]
+    assert await telegram.write(ANNA, "4711") == ["I unlocked the Front Door."]
 
     assert secure.moved() == RAN
     assert len(telegram.server.calls("deleteMessage", ANNA)) == 1

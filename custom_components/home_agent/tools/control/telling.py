@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
-from types import MappingProxyType
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID
@@ -39,9 +38,6 @@ WHOLES: Final[Mapping[str, float]] = {"percent": 100, "volume": 1, "brightness":
 """What is 100 percent, by the kind of a parameter."""
 WHOLE: Final = frozenset(("done", "unchanged"))
 PLANNED: Final = frozenset(("planned", "id"))
-UNTIL: Final = "until"
-LATER: Final = frozenset(("on", "off", "open", "closed", "started", SET))
-"""Sentences that are also there for later."""
 SHORTEST: Final = timedelta(minutes=1)
 """An end that is nearer is not told by the clock."""
 BY_ACTION: Final[Mapping[str, str]] = {
@@ -51,6 +47,8 @@ BY_ACTION: Final[Mapping[str, str]] = {
     "close": "closed",
     "lock": "locked",
     "unlock": "unlocked",
+    "disarm": "disarmed",
+    "install": "installed",
     "start": "started",
     "stop": "stopped",
     "pause": "paused",
@@ -66,15 +64,34 @@ BY_ACTION: Final[Mapping[str, str]] = {
     "cancel": "stopped",
     **dict.fromkeys(("arm_away", "arm_home", "arm_night", "arm_vacation"), "armed"),
 }
-"""The sentence for each action, where a domain does not say otherwise."""
+"""The act of each action, where a domain does not say otherwise."""
+BY_SERVICE: Final[Mapping[str, str]] = {
+    **BY_ACTION,
+    "toggle": "toggled",
+    "set_cover_position": "moved",
+    "set_valve_position": "moved",
+}
+"""The act of a service that no action of its domain calls alone."""
 BY_STATE: Final = frozenset(("on", "off", "open", "closed", "opening", "closing"))
 """States with a sentence, which tells more than the action: something may be on its way only."""
+PLAIN_STATES: Final = frozenset(("on", "off", "open", "closed", "locked", "unlocked"))
+"""States that are called as the act is that leads to them."""
 STATES_FIRST: Final = frozenset(("toggle", "open", "close"))
 """Actions that are told by the state afterwards."""
-ALREADY: Final[Mapping[str, str]] = MappingProxyType({"on": "already_on", "off": "already_off"})
-"""The sentences for actions that changed nothing; that of others is `already`."""
-
 type _Sentence = tuple[str, tuple[ToldValue, ...]]
+
+
+def act_of(domain: str, service: str) -> str:
+    """Return the act of a service; nothing if that would tell too little, as of one that arms in a mode."""
+    actions = DOMAINS[domain].actions if domain in DOMAINS else {}
+    acts = {
+        (action.service, act)
+        for verb, action in actions.items()
+        if (act := DOMAINS[domain].told.get(verb) or BY_ACTION.get(verb))
+    }
+    own = {act for name, act in acts if name == service}
+    sole = [act for act in own if len(own) == 1 and sum(act == other for _, other in acts) == 1]
+    return sole[0] if sole else BY_SERVICE.get(service, "")
 
 
 def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[ToldAct, ...]:
@@ -89,15 +106,15 @@ def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[ToldAct
         act = _act(verb, given, state, run) if state is not None else None
         if act is None:
             return ()
-        if not done:
-            act = ALREADY.get(act[0], "already"), act[1]
         acts.setdefault(act, []).append(entity_id)
     if len(acts) > MAX_GROUPS:
         return ()
     referents = _referents(target, (*done, *unchanged), run.house)
-    told = tuple(_told(act, ids, target, referents, run) for act, ids in acts.items())
-    is_clear = all(one.names or one.count for one in told) and (
-        len(told) == 1 or not any(one.count for one in told)
+    told = tuple(
+        replace(_told(act, ids, target, referents, run), already=not done) for act, ids in acts.items()
+    )
+    is_clear = all(act.entity_ids or act.count for act in told) and (
+        len(told) == 1 or not any(act.count for act in told)
     )
     return told if is_clear else ()
 
@@ -108,21 +125,26 @@ def tell_planned(
     """Return what a call planned, or did until a time; nothing if only words of the model can tell it."""
     if not isinstance(result, Mapping) or command is None or not result.keys() <= WHOLE | PLANNED:
         return ()
-    moment = ToldTime.of(command.schedule)
+    due, schedule = command.due, command.schedule
     if command.restores:
         now = tell(args, {part: result[part] for part in WHOLE & result.keys()}, run)
-        is_brief = command.due - dt_util.utcnow() < SHORTEST
-        return (*now, ToldAct(key=UNTIL, when=moment)) if now and not is_brief else ()
+        is_clear = "done" in result and due - dt_util.utcnow() >= SHORTEST and _days_ahead(due) == 0
+        return tuple(replace(act, until=due) for act in now) if is_clear else ()
     domains = {entity_id.partition(".")[0] for entity_id in command.entity_ids}
-    if result.keys() & WHOLE or command.hold or (moment.days and command.schedule.sun) or len(domains) > 1:
+    is_sayable = not schedule.sun if schedule.days else bool(schedule.event) or _days_ahead(due) in (0, 1)
+    if result.keys() & WHOLE or command.hold or not is_sayable or len(domains) > 1:
         return ()
     state = run.hass.states.get(command.entity_ids[0])
     act = _act(command.verb, command.given, state, run, later=True) if state is not None else None
-    if act is None or act[0] not in LATER:
+    if act is None or act[0] == CHANGED:
         return ()
     _verb, target, _given = read_args(args)
     told = _told(act, command.entity_ids, target, _referents(target, command.entity_ids, run.house), run)
-    return (replace(told, when=moment),) if told.names or told.count else ()
+    return (replace(told, when=ToldTime.of(schedule)),) if told.entity_ids or told.count else ()
+
+
+def _days_ahead(due: datetime) -> int:
+    return (dt_util.as_local(due).date() - dt_util.now().date()).days
 
 
 def _act(
@@ -216,7 +238,15 @@ def tell_names(key: str, entity_ids: Iterable[str], run: ToolRun) -> tuple[ToldA
     """Return one sentence about entities by their names, or by their kind and number."""
     ids = sorted(set(entity_ids) & run.house.entities.keys())
     told = _told((key, ()), ids, Target(name="*"), len(ids), run) if ids else None
-    return (told,) if told and (told.names or told.count) else ()
+    return (told,) if told and (told.entity_ids or told.count) else ()
+
+
+def tell_undone(restored: Mapping[str, object], run: ToolRun) -> tuple[ToldAct, ...]:
+    """Return which entities are as they were, by their state where that is one and the same."""
+    states = {str(shown) for shown in restored.values()}
+    if len(states) > 1 or not states <= PLAIN_STATES:
+        return tell_names("undone", restored, run)
+    return tuple(replace(act, undone=True) for act in tell_names(states.pop(), restored, run))
 
 
 def _told(act: _Sentence, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> ToldAct:
@@ -232,13 +262,12 @@ def _told(act: _Sentence, ids: Sequence[str], target: Target, referents: int, ru
     kinds = {entity_id.partition(".")[0] for entity_id in own}
     place = ""
     if not named:
-        areas, floors = ({getattr(record, slot) for record in records} for slot in ("area_id", "floor_id"))
+        areas = {record.area_id for record in records}
         shared = run.house.areas.get(next(iter(areas)) or "") if len(areas) == 1 else None
-        floor = run.house.floors.get(next(iter(floors)) or "") if len(floors) == 1 else None
-        place = one_line(shared.name if shared else floor.name if floor else "", MAX_NAME)
+        place = one_line(shared.name, MAX_NAME) if shared else ""
     return ToldAct(
         key=key,
-        names=tuple(dict.fromkeys(one_line(record.name, MAX_NAME) for record in records)) if named else (),
+        entity_ids=tuple(record.entity_id for record in records) if named else (),
         count=0 if named else len(own),
         kind=kinds.pop() if len(kinds) == 1 else "",
         place=place,

@@ -167,17 +167,20 @@ class TimerTool(HomeAgentTool):
             return ()
         if "cancelled_commands" in result:
             is_alone = result.keys() == {"cancelled_commands"} and are_entities(result["cancelled_commands"])
-            return tell_names("cancelled", entities_of(result["cancelled_commands"]), run) if is_alone else ()
+            if not is_alone:
+                return ()
+            return tell_names("plan_cancelled", entities_of(result["cancelled_commands"]), run)
         timer = result.get("set")
         if result.keys() == {"set"} and isinstance(timer, Mapping) and not args.get("repeat"):
             # A length or a time is told in the person's own words, which are in their language.
-            when, due = str(args.get("when") or "").strip(), str(timer["due"]).split()[1:]
+            when = str(args.get("when") or "").strip()
+            due = str(timer["due"]).split()[1:] if "in" in timer else []
             numbers = _NUMBER.findall(when)
             beside = re.search(rf"(?<!\w){numbers[0]} \w+", run.sentence) if len(numbers) == 1 else None
-            if when and fold(when) in fold(run.sentence):
-                spoken = when
-            elif beside and read_length(when, "") is not None:
+            if beside and read_length(when, "") is not None:
                 spoken = beside[0]
+            elif when and fold(when) in fold(run.sentence):
+                spoken = when[when.find(numbers[0]) :] if numbers else when  # without "at" and the like
             elif due and due[0] == dt_util.now().date().isoformat():
                 spoken = due[-1]
             else:

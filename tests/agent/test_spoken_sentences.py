@@ -1,0 +1,149 @@
+"""What was done, is told for later or was so already: one clause for each act, in every language."""
+
+from datetime import UTC, datetime
+import re
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+
+from custom_components.home_agent.agent.describe import FORMS, async_phrase, async_told, phrase
+from custom_components.home_agent.tools.control.telling import act_of
+from custom_components.home_agent.tools.results import ToldAct, ToldTime, ToldValue, ValueKind
+from homeassistant.core import HomeAssistant
+from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
+
+LANGUAGES = sorted((*WHOLE, *SPOKEN, *VARIANTS))
+ASKED_ONLY = frozenset(("service", "tool", "look", "look_send", "reminder", "message", "announce"))
+"""Clauses that no act is told with."""
+EVENING = datetime(2026, 3, 29, 18, 30, tzinfo=UTC)
+TOMORROW = datetime(2026, 3, 30, 7, tzinfo=UTC)
+FORTY = (ToldValue(ValueKind.PERCENT, 40),)
+MARKUP = re.compile(r"[{}|\[\]]|  | [.,?]")
+"""What is left of a sentence that was not put together well; French has a space of its own before `?`."""
+
+
+@pytest.fixture(autouse=True)
+async def noon(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    """A home at noon."""
+    freezer.move_to("2026-03-29 12:00:00+00:00")
+    await hass.config.async_set_time_zone("UTC")
+    names = {
+        "light.hall": "Hall",
+        "light.lamps": "Desk Lights",
+        "lock.door": "Front Door",
+        "cover.blind": "Rollladen",
+        "cover.gate": "Tor",
+    }
+    for entity_id, name in names.items():
+        hass.states.async_set(entity_id, "on", {"friendly_name": name})
+
+
+def act(key: str, *entity_ids: str, **more: Any) -> ToldAct:
+    """Return an act on entities."""
+    return ToldAct(key=key, entity_ids=entity_ids or ("light.hall",), **more)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_every_act_is_a_sentence(hass: HomeAssistant, language: str) -> None:
+    """Each act has words for being asked about, done, done for a while, planned, and found so already."""
+    await async_phrase(hass, language, "done")
+    prefix = "component.home_agent.selector.spoken.options."
+    cached = hass.data["translation_flatten_cache"].get_cached(language, "selector", {"home_agent"})
+    keys = [key.removeprefix(prefix) for key in cached if key.startswith(prefix)]
+    clauses = {key.removeprefix("do_") for key in keys if key.startswith("do_")}
+    assert len(clauses) > 30
+    assert all(phrase(hass, language, f"do_{key}").count("|") < len(set(FORMS.values())) for key in clauses)
+    for key in clauses - ASKED_ONLY:
+        values = FORTY if key in ("set", "cleans") else ()
+        times: list[dict[str, Any]] = [
+            {},
+            {"already": True},
+            {"until": EVENING},
+            {"undone": True},
+            {"when": ToldTime(EVENING)},
+            {"when": ToldTime(TOMORROW)},
+            {"when": ToldTime(EVENING, (0, 1))},
+        ]
+        for time in times:
+            told = await async_told(hass, language, [act(key, values=values, **time)])
+            assert told is not None
+            assert "Hall" in told
+            assert "40" in told or not values or time == {"already": True}
+            assert "18:30" in told or "when" not in time or time["when"].due == TOMORROW
+            assert told.endswith((".", "。"))
+            assert not MARKUP.search(told)
+            assert not told[0].islower()
+    for key in (key for key in keys if key.startswith("done_") and key != "done_frame"):
+        assert phrase(hass, language, key).endswith((".", "。"))
+
+
+@pytest.mark.parametrize(
+    ("language", "acts", "told"),
+    [
+        ("en", [act("on")], "I turned on the Hall."),
+        ("en", [act("set", values=FORTY, until=EVENING)], "I set the Hall to 40 percent until 18:30."),
+        ("en", [act("off", when=ToldTime(TOMORROW))], "Tomorrow at 07:00 I'll turn off the Hall."),
+        ("en", [act("locked", "lock.door", already=True)], "The Front Door was already locked."),
+        ("en", [act("on", "light.lamps", already=True)], "The Desk Lights were already on."),
+        ("en", [act("armed", already=True)], "The Hall was already like that."),
+        ("en", [act("on"), act("on", "light.lamps")], "I turned on the Hall and the Desk Lights."),
+        (
+            "en",
+            [act("on"), act("locked", "lock.door"), ToldAct(key="timer_cancelled")],
+            "I turned on the Hall and locked the Front Door. I cancelled the timer.",
+        ),
+        ("en", [act("off", undone=True)], "I've undone that and turned off the Hall."),
+        ("en", [ToldAct(key="off", count=6, kind="light")], "I turned off 6 lights."),
+        (
+            "en",
+            [ToldAct(key="off", count=2, kind="light", place="Kitchen", already=True)],
+            "2 lights in the Kitchen were already off.",
+        ),
+        (
+            "en",
+            [ToldAct(key="list_added", names=["milk", "eggs"], place="Shopping list")],
+            "I added milk and eggs to the Shopping list.",
+        ),
+        ("de", [act("closed", "cover.blind")], "Ich habe den Rollladen geschlossen."),
+        ("de", [act("closed", "cover.blind", already=True)], "Der Rollladen war schon zu."),
+        ("de", [act("on", until=EVENING)], "Ich habe Hall eingeschaltet, bis 18:30 Uhr."),
+        (
+            "de",
+            [act("off", when=ToldTime(EVENING, (0,)))],
+            "Montags um 18:30 Uhr werde ich Hall ausschalten.",
+        ),
+        ("fr", [act("on"), act("closed", "lock.door")], "J'ai allumé Hall et fermé Front Door."),
+        ("es", [act("off", when=ToldTime(EVENING))], "A las 18:30 apagaré Hall."),
+        ("it", [act("off", already=True)], "Non c'era bisogno di spegnere Hall."),
+        ("pl", [ToldAct(key="off", count=5, kind="light")], "Wyłączono: 5 świateł."),
+        ("ru", [ToldAct(key="off", count=22, kind="light")], "Выключено: 22 лампы."),
+        ("fi", [act("on", until=EVENING)], "Hall laitettiin päälle kello 18:30 asti."),
+        ("tr", [act("off", when=ToldTime(EVENING))], "Saat 18:30 olduğunda Hall kapatılacak."),  # noqa: RUF001 - Turkish
+        ("ja", [act("off", when=ToldTime(EVENING))], "18:30にHallをオフにします。"),
+        ("ko", [act("on"), act("locked", "lock.door")], "Hall 켜고 Front Door 잠갔어요."),
+        ("zh-Hans", [act("off")], "我已关闭Hall。"),
+    ],
+)
+async def test_sentences(hass: HomeAssistant, language: str, acts: list[ToldAct], told: str) -> None:
+    """Acts of now are one sentence; articles, numbers and times are as people say them."""
+    assert await async_told(hass, language, acts) == told
+
+
+@pytest.mark.parametrize(
+    ("service", "act"),
+    [
+        ("lock.unlock", "unlocked"),
+        ("media_player.media_pause", "paused"),
+        ("vacuum.return_to_base", "returning"),
+        ("lock.open", "unlatched"),
+        ("homeassistant.toggle", "toggled"),
+        ("media_player.volume_mute", ""),
+        ("alarm_control_panel.alarm_arm_away", ""),
+        ("select.select_option", ""),
+        ("mqtt.publish", ""),
+    ],
+)
+def test_what_a_service_is_called(service: str, act: str) -> None:
+    """A word that would leave out how something is done is not used."""
+    assert act_of(*service.split(".")) == act
