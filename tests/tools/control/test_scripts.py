@@ -310,7 +310,7 @@ async def test_a_question_names_fields_and_rooms(hass: HomeAssistant, house: Hou
     answer = await house.agent.say(
         "When is the bus, and water the beds", context=Context(user_id=house.secure.anna.id)
     )
-    assert speech(answer) == "Should I run Water the beds (Length: 5, Room: Living Room)?"
+    assert speech(answer) == "Should I start Water the beds (Length: 5, Room: Living Room)?"
 
 
 async def test_a_script_that_does_not_run_is_not_stopped(house: House) -> None:
