@@ -35,26 +35,31 @@ async def test_a_plain_command_takes_one_request(
     agent = await async_agent(hass, model_server, QUICK)
     finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
     for sentence, language, call, spoken in [
-        ("Turn on the kitchen ceiling", "en", ON, "Kitchen Ceiling on."),
-        ("Schalte bitte das Licht in der Küche ein", "de", KITCHEN, "Kitchen: 2 Lampen an."),
-        ("Can you turn on the lights in the kitchen?", "en", KITCHEN, "Kitchen: 2 lights on."),
+        ("Turn on the kitchen ceiling", "en", ON, "I turned on the Kitchen Ceiling."),
+        (
+            "Schalte bitte das Licht in der Küche ein",
+            "de",
+            KITCHEN,
+            "Ich habe 2 Lampen im Bereich Kitchen eingeschaltet.",
+        ),
+        ("Can you turn on the lights in the kitchen?", "en", KITCHEN, "I turned on 2 lights in the Kitchen."),
         (
             "Dim the kitchen ceiling to 40 percent",
             "en",
             ("ha_control", {"action": "turn_on", "entity_id": LIGHT, "parameters": {"brightness_pct": 40}}),
-            "Kitchen Ceiling set to 40 percent.",
+            "I set the Kitchen Ceiling to 40 percent.",
         ),
         (
             "Turn on the kitchen ceiling and the reading lamp",
             "en",
             ("ha_control", {"action": "turn_on", "entity_id": [LIGHT, "light.reading_lamp"]}),
-            "Kitchen Ceiling and Reading Lamp on.",
+            "I turned on the Kitchen Ceiling and the Reading Lamp.",
         ),
         (
             "Turn off the kitchen ceiling",
             "en",
             ("ha_control", {"action": "turn_off", "entity_id": LIGHT}),
-            "Already off: Kitchen Ceiling.",
+            "The Kitchen Ceiling was already off.",
         ),
     ]:
         with subtests.test(sentence=sentence, language=language):
@@ -112,7 +117,7 @@ async def test_half_of_what_was_said_is_not_confirmed(
 
     said = await async_say(agent, sentence, anna, tool_calls([ON]), tool_calls([lamp]))
 
-    assert said == "Kitchen Ceiling on. Reading Lamp on."
+    assert said == "I turned on the Kitchen Ceiling and the Reading Lamp."
     assert len(model_server.chats) == 2
 
 
@@ -129,7 +134,7 @@ async def test_the_next_turn_reads_a_conversation(
     assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
     call, result, words = request.messages[2:5]
     assert call["tool_calls"][0]["id"] == result["tool_call_id"]
-    assert words["content"] == "Kitchen Ceiling on."
+    assert words["content"] == "I turned on the Kitchen Ceiling."
 
 
 async def test_words_beside_the_call_are_left_out(
@@ -139,7 +144,10 @@ async def test_words_beside_the_call_are_left_out(
     agent = await async_agent(hass, model_server, QUICK)
     both = Reply(text="Sure, right away.", calls=[ON])
 
-    assert await async_say(agent, "Turn on the kitchen ceiling", anna, both) == "Kitchen Ceiling on."
+    assert (
+        await async_say(agent, "Turn on the kitchen ceiling", anna, both)
+        == "I turned on the Kitchen Ceiling."
+    )
     assert len(model_server.chats) == 1
 
 
@@ -147,7 +155,10 @@ async def test_words_beside_the_call_are_left_out(
     ("options", "spoken"),
     [
         ({"quick_confirmations": False}, SPOKEN),
-        ({"quick_confirmations": True, "persona": "You talk like a pirate."}, "Kitchen Ceiling on."),
+        (
+            {"quick_confirmations": True, "persona": "You talk like a pirate."},
+            "I turned on the Kitchen Ceiling.",
+        ),
     ],
 )
 async def test_the_option_decides(
@@ -170,7 +181,9 @@ async def test_an_automation_hears_the_model(hass: HomeAssistant, model_server: 
     assert await async_say(agent, sentence, user, tool_calls([ON]), **prompt) == SPOKEN
 
 
-@pytest.mark.parametrize(("area", "spoken"), [("kitchen", ""), ("bedroom", "Kitchen Ceiling on.")])
+@pytest.mark.parametrize(
+    ("area", "spoken"), [("kitchen", ""), ("bedroom", "I turned on the Kitchen Ceiling.")]
+)
 @pytest.mark.parametrize("quick", [True, False])
 async def test_silence_in_the_same_room(
     hass: HomeAssistant, model_server: ModelServer, area: str, spoken: str, *, quick: bool
@@ -194,4 +207,4 @@ async def test_silence_in_the_same_room(
     said = [
         message["content"] for message in model_server.chats[0].messages if message["role"] == "assistant"
     ]
-    assert said[-1] == ("Kitchen Ceiling on." if quick or not spoken else SPOKEN)
+    assert said[-1] == ("I turned on the Kitchen Ceiling." if quick or not spoken else SPOKEN)

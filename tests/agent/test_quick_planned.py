@@ -40,43 +40,53 @@ async def said(agent: Agent, sentence: str, anna: Context, call: tuple[str, Any]
 async def test_a_command_for_later(agent: Agent, anna: Context, subtests: pytest.Subtests) -> None:
     """What will happen is said with its time."""
     for sentence, language, args, spoken in [
-        ("Turn off the kitchen ceiling at 18:30", "en", OFF | LATER, "At 18:30: Kitchen Ceiling off."),
+        (
+            "Turn off the kitchen ceiling at 18:30",
+            "en",
+            OFF | LATER,
+            "At 18:30 I'll turn off the Kitchen Ceiling.",
+        ),
         (
             "Turn on the kitchen ceiling tomorrow at 7:00",
             "en",
             ON | NEXT_DAY,
-            "Tomorrow at 07:00: Kitchen Ceiling on.",
+            "Tomorrow at 07:00 I'll turn on the Kitchen Ceiling.",
         ),
         (
             "Turn on the kitchen ceiling every day at 18:30",
             "en",
             ON | LATER | {"repeat": "daily"},
-            "At 18:30 every day: Kitchen Ceiling on.",
+            "At 18:30 every day I'll turn on the Kitchen Ceiling.",
         ),
         (
             "Turn on the kitchen ceiling on Mondays at 18:30",
             "en",
             ON | LATER | {"repeat": "monday"},
-            "At 18:30 on Mondays: Kitchen Ceiling on.",
+            "At 18:30 on Mondays I'll turn on the Kitchen Ceiling.",
         ),
         (
             "Dim the kitchen ceiling to 40 percent at 18:30",
             "en",
             ON | LATER | {"brightness": 40},
-            "At 18:30: Kitchen Ceiling set to 40 percent.",
+            "At 18:30 I'll set the Kitchen Ceiling to 40 percent.",
         ),
-        ("Schalte die Küche um 18:30 aus", "de", OFF | LATER, "Um 18:30: Kitchen Ceiling aus."),
+        (
+            "Schalte die Küche um 18:30 aus",
+            "de",
+            OFF | LATER,
+            "Um 18:30 Uhr werde ich Kitchen Ceiling ausschalten.",
+        ),
         (
             "Turn on the kitchen ceiling for 20 minutes",
             "en",
             ON | {"for": "20 minutes"},
-            "Kitchen Ceiling on. Until 12:20.",
+            "I turned on the Kitchen Ceiling until 12:20.",
         ),
         (
             "Mach die Küche 20 Minuten lang an",
             "de",
             ON | {"for": "20 minutes"},
-            "Kitchen Ceiling an. Bis 12:20.",
+            "Ich habe Kitchen Ceiling eingeschaltet, bis 12:20 Uhr.",
         ),
     ]:
         with subtests.test(sentence=sentence, language=language):
@@ -100,9 +110,24 @@ async def test_what_has_no_sentence(agent: Agent, anna: Context, subtests: pytes
 async def test_a_planned_command_is_cancelled(agent: Agent, anna: Context, subtests: pytest.Subtests) -> None:
     """By undoing it, and by the tool for timers."""
     for sentence, language, call, spoken in [
-        ("Undo that", "en", ("activity", {"action": "undo"}), "Cancelled: Kitchen Ceiling."),
-        ("Cancel that", "en", ("timer", {"action": "cancel"}), "Cancelled: Kitchen Ceiling."),
-        ("Lösch den Befehl", "de", ("timer", {"action": "cancel"}), "Gelöscht: Kitchen Ceiling."),
+        (
+            "Undo that",
+            "en",
+            ("activity", {"action": "undo"}),
+            "I cancelled what was planned for the Kitchen Ceiling.",
+        ),
+        (
+            "Cancel that",
+            "en",
+            ("timer", {"action": "cancel"}),
+            "I cancelled what was planned for the Kitchen Ceiling.",
+        ),
+        (
+            "Lösch den Befehl",
+            "de",
+            ("timer", {"action": "cancel"}),
+            "Ich habe gelöscht, was für Kitchen Ceiling geplant war.",
+        ),
     ]:
         with subtests.test(sentence=sentence, language=language):
             args = OFF | LATER
@@ -123,11 +148,11 @@ async def test_undo(
 ) -> None:
     """What is as it was before is told by name."""
     for sentence, language, spoken in [
-        ("Undo that", "en", "Undone: Kitchen Ceiling."),
-        ("Put it back", "en", "Undone: Kitchen Ceiling."),
-        ("Mach das rückgängig", "de", "Rückgängig gemacht: Kitchen Ceiling."),
-        ("Annule ça", "fr", "C'est annulé : Kitchen Ceiling."),
-        ("Deshaz eso", "es", "Deshecho: Kitchen Ceiling."),
+        ("Undo that", "en", "I've undone that and turned off the Kitchen Ceiling."),
+        ("Put it back", "en", "I've undone that and turned off the Kitchen Ceiling."),
+        ("Mach das rückgängig", "de", "Ich habe das rückgängig gemacht und Kitchen Ceiling ausgeschaltet."),
+        ("Annule ça", "fr", "J'ai annulé ça et éteint Kitchen Ceiling."),
+        ("Deshaz eso", "es", "Lo he deshecho y he apagado Kitchen Ceiling."),
     ]:
         with subtests.test(sentence=sentence, language=language):
             await said(agent, "Turn on the kitchen ceiling", anna, ("ha_control", ON))

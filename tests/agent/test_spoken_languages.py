@@ -49,7 +49,7 @@ async def test_turns(
             secure.reset()
             satellite.said.clear()
             model_server.clear()
-            model_server.script([tool_calls([UNLOCK])])
+            model_server.default = tool_calls([UNLOCK])
             asked = await agent.say("Open it", language=code)
             assert speech(asked) == heard["question"]
             assert secure.calls == []

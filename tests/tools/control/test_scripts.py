@@ -311,7 +311,7 @@ async def test_a_question_names_fields_and_rooms(hass: HomeAssistant, house: Hou
     answer = await house.agent.say(
         "When is the bus, and water the beds", context=Context(user_id=house.secure.anna.id)
     )
-    question = "Should I run Water the beds (Length: 5, Room: Living Room)?"
+    question = "Should I start Water the beds (Length: 5, Room: Living Room)?"
     assert speech(answer) == f"{AFTER_OUTSIDE}{question}"
 
 
