@@ -22,6 +22,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
 from . import const
+from .agent.describe import async_phrase
 from .agents.assistants import async_make_assistant, may_be_assistant
 from .config import adding
 from .config.adding import FoundServer, connection_form, default_name, model_fields
@@ -89,6 +90,8 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         self._makes_assistant = False
         self._ready: dict[str, str] = {}
         """What the last page says."""
+        self._another = ""
+        """A hint for those who may want a further agent instead of another server."""
         self._connection_step = "user"
         self._fields: tuple[Field, ...] = CONNECTION
         self._servers: list[FoundServer] = []
@@ -124,6 +127,9 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         if self._imported is not None:
             return await self._async_connection_step("user", self._imported.connection, user_input)
         self._servers = await self._async_servers()
+        if self._async_current_entries(include_ignore=False):
+            language = await async_language(self.hass)
+            self._another = "\n\n" + await async_phrase(self.hass, language, "another_agent")
         stored = {const.CONF_NAME: default_name(self.hass.config_entries.async_entries(DOMAIN))}
         if self._servers:
             stored[const.CONF_BASE_URL] = self._servers[0].url
@@ -285,7 +291,8 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
             if self.source == SOURCE_RECONFIGURE:
                 options = self._get_reconfigure_entry().options
             draft = Draft(entry_id=self.flow_id, title=self._title(), data=self._stored(), options=options)
-            task = async_test(self.hass, draft, self.async_update_progress)
+            language = await async_language(self.hass)
+            task = async_test(self.hass, draft, self.async_update_progress, language)
             self._test = self.hass.async_create_background_task(task, "home_agent self-test")
         if not self._test.done():
             return self.async_show_progress(
@@ -469,7 +476,12 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         last_step: bool | None = None,
     ) -> ConfigFlowResult:
         url = self._get_reauth_entry().data[const.CONF_BASE_URL] if self.source == SOURCE_REAUTH else ""
-        placeholders = {**EXAMPLES, "url": url, **(checked.placeholders if checked else {})}
+        placeholders = {
+            **EXAMPLES,
+            "url": url,
+            "another": self._another,
+            **(checked.placeholders if checked else {}),
+        }
         return self.async_show_form(
             step_id=step_id,
             data_schema=schema,

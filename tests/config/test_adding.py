@@ -220,6 +220,30 @@ async def test_labels_are_in_the_language_of_the_person(
     assert offered["label"] == label
 
 
+async def test_advice_is_in_the_language_of_the_person(
+    hass: HomeAssistant, model_server: ModelServer, hass_client: ClientSessionGenerator
+) -> None:
+    """The self-test speaks to the person who adds the agent; its sentences are those of the home."""
+    for component in ("config", "conversation"):  # before the client: it starts the web server
+        assert await async_setup_component(hass, component, {})
+    client = await hass_client()
+
+    async def post(path: str, **data: Any) -> dict[str, Any]:
+        url = f"/api/config/config_entries/flow{path}"
+        answer = await client.post(url, json=data, headers={"Accept-Language": "de"})
+        found: dict[str, Any] = await answer.json()
+        return found
+
+    flow = await post("", handler=DOMAIN)
+    way = f"/{flow['flow_id']}"
+    await post(way, llm_base_url=model_server.url)
+    page = await post(way, llm_model="test-model", test_model=True)
+    while page["type"] == "progress":
+        await hass.async_block_till_done(wait_background_tasks=True)
+        page = await post(way)
+    assert page["description_placeholders"]["advice"].startswith("Dieses Modell ")
+
+
 async def test_forms_are_in_the_language_of_the_person(
     hass: HomeAssistant, model_server: ModelServer, hass_client: ClientSessionGenerator
 ) -> None:

@@ -176,6 +176,20 @@ async def test_server_that_cannot_be_used(hass: HomeAssistant, model_server: Mod
         assert result["step_id"] == "model"
 
 
+async def test_what_a_server_says_is_a_sentence(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.on(MODELS, html())
+    result = await start(hass, {"llm_base_url": model_server.url})
+    assert result["description_placeholders"]["detail"] == "The server answered with a web page."
+
+
+async def test_the_second_server(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Who wants a further agent on the same server learns where that is."""
+    assert (await start(hass))["description_placeholders"]["another"] == ""
+    existing(hass, model_server)
+    another = (await start(hass))["description_placeholders"]["another"]
+    assert "Add an agent on this server" in another
+
+
 async def test_server_that_needs_a_key(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Where none was typed, the form does not speak of a refused one."""
     model_server.on(MODELS, status(401, "no"))

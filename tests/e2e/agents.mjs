@@ -24,7 +24,7 @@ function until(what, look) {
 
 async function add({ name, copy, area }) {
   await integration();
-  await press("Add agent");
+  await press("Add an agent on this server");
   await until("the form", () => topmost(page.locator("step-flow-form ha-form")));
   await page.locator("step-flow-form ha-selector-text input").first().fill(name);
   if (copy) await select(page.locator("step-flow-form ha-selector-select").first(), copy);

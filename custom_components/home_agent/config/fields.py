@@ -399,7 +399,12 @@ class Checked:
         self.errors[field] = error.key
         self.placeholders |= error.placeholders
         if detail := error.placeholders.get("detail"):
-            self.placeholders["detail"] = detail[0].upper() + detail[1:]
+            self.placeholders["detail"] = sentence(detail)
+
+
+def sentence(text: str) -> str:
+    """Return a remark of a server as a sentence, with a capital letter and a full stop."""
+    return f"{text[0].upper()}{text[1:]}{'' if text.endswith(tuple('.!?…)')) else '.'}"
 
 
 def stripped(value: str) -> str:

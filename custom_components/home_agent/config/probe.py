@@ -292,8 +292,12 @@ class Draft:
     options: Mapping[str, Any]
 
 
-async def async_test(hass: HomeAssistant, draft: Draft, progress: Callable[[float], None]) -> Report:
+async def async_test(
+    hass: HomeAssistant, draft: Draft, progress: Callable[[float], None], language: str
+) -> Report:
     """Run the self-test of a draft, of which nothing is kept; `progress` gets the share that is done.
+
+    What it advises is in the language of the reader.
 
     Raises LLMError if the server cannot be asked, and ServiceValidationError if options leave out tools that
     the test needs.
@@ -302,7 +306,7 @@ async def async_test(hass: HomeAssistant, draft: Draft, progress: Callable[[floa
     runner = await async_part(hass, "self_test.runner")
     try:
         test = runner.SelfTest(hass, HomeAgentData(hass, draft))
-        report: Report = await test.async_run(lambda done, total: progress(done / total))
+        report: Report = await test.async_run(lambda done, total: progress(done / total), language)
     finally:
         for store in hass.data[DATA_SHARED].stores:
             if isinstance(store, EntryStore):

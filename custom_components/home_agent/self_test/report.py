@@ -47,8 +47,10 @@ class Result:
         }
 
 
-async def async_report(hass: HomeAssistant, model: str, results: Sequence[Result], planned: int) -> Report:
-    """Return the report about the results, of which there is at least one."""
+async def async_report(
+    hass: HomeAssistant, model: str, results: Sequence[Result], planned: int, language: str
+) -> Report:
+    """Return the report about the results, of which there is at least one; its advice is in a language."""
     seconds = median(result.seconds for result in results)
     firsts = [result.first_seconds for result in results if result.first_seconds is not None]
     scores: dict[str, dict[str, int]] = {}
@@ -68,7 +70,7 @@ async def async_report(hass: HomeAssistant, model: str, results: Sequence[Result
             verdict = "good"
         keys = [f"self_test_{verdict}", *(["self_test_slow"] if seconds > SLOW_SECONDS else [])]
         keys += [f"self_test_weak_{name}" for name in weak] if verdict != "poor" else []
-    language, rounded = hass.config.language, f"{seconds:.0f}"
+    rounded = f"{seconds:.0f}"
     return {
         "verdict": verdict,
         "advice": " ".join([await async_phrase(hass, language, key, seconds=rounded) for key in keys]),

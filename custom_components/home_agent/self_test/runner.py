@@ -79,10 +79,10 @@ class SelfTest:
         self._tools: dict[str, llm.Tool] = dict(data.handler.tools)
         self._speaker = Speaker(context=Context(), language="en")
 
-    async def async_run(self, progress: Progress) -> Report:
-        """Return the report. Raises LLMError if the server cannot be asked.
+    async def async_run(self, progress: Progress, language: str = "") -> Report:
+        """Return the report, in the language of its reader or of the home.
 
-        A model that is too slow is not asked every case.
+        A model that is too slow is not asked every case. Raises LLMError if the server cannot be asked.
         """
         asked = cases(self._hass.config.language, self._hass.config.country)
         results: list[Result] = []
@@ -93,7 +93,8 @@ class SelfTest:
             late = sum(result.late for result in results)
             if late >= MAX_LATE or monotonic() - started > TOTAL_SECONDS:
                 break
-        return await async_report(self._hass, self._data.settings[const.CONF_MODEL], results, len(asked))
+        model, language = self._data.settings[const.CONF_MODEL], language or self._hass.config.language
+        return await async_report(self._hass, model, results, len(asked), language)
 
     async def _async_case(self, case: Case, seconds: float) -> Result:
         """Return the result of one case that may take so many seconds. Raises LLMError."""
