@@ -135,7 +135,7 @@ async def test_what_is_there_from_the_start(hass: HomeAssistant, model_server: M
     entries = er.async_entries_for_config_entry(er.async_get(hass), agent.entry.entry_id)
     prefix = f"{agent.entry.entry_id}_"
     there = {entry.unique_id.removeprefix(prefix) for entry in entries if not entry.disabled}
-    assert there == {agent.entry.entry_id, "ai_task", "server", "total_tokens", "memories"}
+    assert there == {agent.entry.entry_id, "ai_task", "server", "total_tokens", "memories", "guest_mode"}
     hidden = {entry.unique_id.removeprefix(prefix) for entry in entries if entry.disabled}
     assert {"tokens", "total_turns", "total_failed", "latency"} <= hidden
     assert "sync_now" not in hidden, "there is no index"

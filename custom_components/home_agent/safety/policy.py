@@ -157,7 +157,7 @@ class Policy:
                 for rule in rules
                 if rule.verdict(effect) is Verdict.BLOCK
             )
-            refusal = next(refusals, None)
+            refusal = next(filter(None, refusals), None)
         elif speaker.tainted:
             # What is done in a turn that has read text from outside; a skipped update stays away until
             # somebody notices.
@@ -181,10 +181,12 @@ class Policy:
 
     def _refusal(
         self, rule: Rule, effect: Effect, targets: Sequence[str], occasion: Occasion
-    ) -> RefusedByRule:
-        """Return why a rule refuses a call on targets because of an effect."""
+    ) -> RefusedByRule | None:
+        """Return why a rule refuses a call on targets because of an effect; None if nothing can be named."""
         is_seen = bool(effect.entity_id) and self.view.is_exposed(effect.entity_id or "")
         entity_id = str(effect.entity_id) if is_seen else next(iter(targets), "")
+        if not entity_id:
+            return None
         what, told = _what(rule, entity_id, self._hass, is_seen=is_seen)
         reason, times = _reason(rule, occasion)
         told |= times

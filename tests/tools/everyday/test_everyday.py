@@ -123,7 +123,7 @@ async def test_the_guard_stands_before_lists(
     await agent.set_options(policy_blocked=["todo"])
     for action in ("read", "add"):
         answer = await call(agent, "todo_list", action=action, items=["gin"])
-        assert "does not allow" in answer["error"]
+        assert "A rule of the household" in answer["error"]
     assert await async_items(hass, shopping) == {"milk": "needs_action"}
 
 
