@@ -253,7 +253,7 @@ class HomeAgentData:
             hass, bool(settings[const.CONF_EMIT_EVENTS]), connection_id, self.entry_id if first else None
         )
         self.policy = Policy(hass, settings)
-        self.house = ViewedHouse(hass, shared.house, self.policy.view)
+        self.house = ViewedHouse(shared.house, self.policy.view)
         """The home as this agent sees it."""
         self.data_policy = DataPolicy(settings)
         """What each model may receive."""

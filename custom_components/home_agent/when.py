@@ -123,12 +123,12 @@ def read(text: str, language: str, now: datetime | None = None, *, until: bool =
     return None
 
 
-def read_moment(text: str, language: str, slot: str, accepted: str = FORMS) -> date | datetime:
+def read_moment(text: str, language: str, slot: str) -> date | datetime:
     """Return the day or the local time that a text means. Raises ValidationError with what is accepted."""
     moment = read(text, language)
     if isinstance(moment, date):
         return moment
-    raise ValidationError(f"{slot}: {text.strip()[:40]!r} is not understood; give {accepted}")
+    raise ValidationError(f"{slot}: {text.strip()[:40]!r} is not understood; give {FORMS}")
 
 
 def read_length(text: str, language: str) -> timedelta | None:

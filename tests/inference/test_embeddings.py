@@ -65,6 +65,7 @@ async def test_embeddings_in_another_order(hass: HomeAssistant, model_server: Mo
 @pytest.mark.parametrize(
     "data",
     [
+        {"data": []},
         {"data": 5},
         {"data": [{"vector": [1.0]}]},
         {"error": None},

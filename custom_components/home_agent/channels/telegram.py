@@ -30,7 +30,7 @@ from ..agent.describe import async_carry_out, async_error_sentence, async_phrase
 from ..agent.pictures import MAX_BYTES, data_url, kind_of_picture
 from ..const import CONF_TELEGRAM_CHATS, LOGGER
 from ..entity import conversation_entity
-from ..errors import HomeAgentError, ToolExecutionError
+from ..errors import HomeAgentError, InvalidInput, ToolExecutionError
 from ..events import EventEmitter
 from ..knowledge.speaker import PERSON, Surface, async_person_of_user, sent_pictures, surface, written_in
 from ..memory.records import Memory, is_visible
@@ -773,15 +773,15 @@ def _inline(text: str, depth: int = MAX_NESTED) -> str:
     return "".join([*shown, escape(text[end:], quote=False)])
 
 
-def pieces(text: str, limit: int = MAX_UNITS) -> Iterator[str]:
+def pieces(text: str) -> Iterator[str]:
     """Yield a text in pieces: cut between paragraphs, else lines, else sentences, else words.
 
     A block of code that is cut is closed and opened again.
     """
     rest, fence = text.strip(), ""
     while rest:
-        room = limit - _units(fence) - len(_FENCE) - 1
-        if _units(fence) + _units(rest) <= limit:
+        room = MAX_UNITS - _units(fence) - len(_FENCE) - 1
+        if _units(fence) + _units(rest) <= MAX_UNITS:
             yield f"{fence}{rest}"
             return
         most = len(rest.encode("utf-16-le")[: 2 * room].decode("utf-16-le", "ignore"))
@@ -800,12 +800,8 @@ def _units(text: str) -> int:
 IMAGE: Final = "image/"
 
 
-class PhotoUnusable(Exception):
+class PhotoUnusable(InvalidInput):
     """A photo cannot be shown to the model; `key` names the sentence that says why."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
 
 
 def is_picture(event: Mapping[str, Any]) -> bool:

@@ -155,7 +155,7 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
             copied = {key: value for key, value in copied.items() if key not in (CONF_MODEL, *PROBED)}
         data = {**copied, **values}
         shared = await async_shared(self.hass)
-        seen = await ViewedHouse(self.hass, shared.house, AgentView(self.hass, data)).async_snapshot()
+        seen = await ViewedHouse(shared.house, AgentView(self.hass, data)).async_snapshot()
         made: SubentryFlowResult = self.async_create_entry(
             title=name,
             data=data,

@@ -650,13 +650,11 @@ class ConversationHistoryManager(EntryStore[Conversations]):
         return gone
 
     @callback
-    def prune(
-        self, retention_days: float, entry_id: str | None = None, *, now: datetime | None = None
-    ) -> int:
+    def prune(self, retention_days: float, entry_id: str | None = None) -> int:
         """Forget conversations whose last turn is older; 0 days keep everything. Return how many."""
         if retention_days <= 0:
             return 0
-        oldest = (now or dt_util.utcnow()) - timedelta(days=retention_days)
+        oldest = dt_util.utcnow() - timedelta(days=retention_days)
         return self._remove(entry_id, lambda _key, conversation: conversation.turns[-1].at < oldest)
 
     def _remove(self, entry_id: str | None, is_unwanted: Callable[[str, Conversation], bool]) -> int:

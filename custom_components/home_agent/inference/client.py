@@ -302,16 +302,20 @@ class ModelClient:
             raise malformed("the server's list of models cannot be read") from err
 
     async def embed(self, texts: list[str], *, keep_alive: str | None = None) -> list[list[float]]:
-        """Return the vectors of texts as the server sends them. Many texts wait while people ask."""
+        """Return a vector for each text as the server sends it. Many texts wait while people ask."""
         async with AsyncExitStack() as stack:
             if len(texts) >= MANY_TEXTS:
                 await stack.enter_async_context(self.queue.place(Caller("embeddings", Priority.TASK)))
             data = await self.fetch(lambda wire: wire.embeddings(self.endpoint, texts, keep_alive))
         wire = await self.wire()
         try:
-            return wire.read_embeddings(data)
+            vectors = wire.read_embeddings(data)
+            fits = len(vectors) == len(texts) and all(map(len, vectors))
         except (AttributeError, KeyError, TypeError) as err:
             raise malformed("the server's answer holds no embeddings") from err
+        if not fits:
+            raise malformed(f"the server's answer holds no embeddings of {len(texts)} texts")
+        return vectors
 
     async def wire(self) -> Wire:
         """Return the dialect of the server, found out once. Raises ModelServerError."""

@@ -253,10 +253,10 @@ class Transport:
         except (aiohttp.ClientError, OSError) as err:
             raise failure(err, self.secrets) from err
 
-    async def drain(self, response: aiohttp.ClientResponse, seconds: float = 0.05) -> None:
+    async def drain(self, response: aiohttp.ClientResponse) -> None:
         """Read the end of a body, so that the connection can be used again."""
         with suppress(aiohttp.ClientError, OSError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(0.05):
                 while await response.content.readany():
                     pass
 

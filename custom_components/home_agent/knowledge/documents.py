@@ -73,14 +73,14 @@ def kind(domain: str) -> str:
     return _KINDS.get(domain, f"{domain.replace('_', ' ')}s")
 
 
-def together(parts: Iterable[str], word: str = "and", limit: int = MAX_NAMED) -> str:
+def together(parts: Iterable[str], limit: int = MAX_NAMED) -> str:
     """Return distinct parts as a list in words; how many are left out is said."""
     distinct = [part for part in dict.fromkeys(parts) if part]
     if len(distinct) > limit:
         distinct = [*distinct[: limit - 1], f"{len(distinct) - limit + 1} more"]
     if len(distinct) < 2:
         return "".join(distinct)
-    return f"{', '.join(distinct[:-1])} {word} {distinct[-1]}"
+    return f"{', '.join(distinct[:-1])} and {distinct[-1]}"
 
 
 def cut(text: str, limit: int) -> str:

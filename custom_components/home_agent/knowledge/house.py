@@ -323,9 +323,9 @@ DEVICE_DESCRIBING = frozenset({"area_id", "labels", "name", "name_by_user", "par
 
 
 @callback
-def is_exposed(hass: HomeAssistant, entity_id: str, assistant: str = ASSISTANT) -> bool:
+def is_exposed(hass: HomeAssistant, entity_id: str) -> bool:
     """Return whether the assistant may see an entity, asked now."""
-    return _exposure_check(hass)(assistant, entity_id)
+    return _exposure_check(hass)(ASSISTANT, entity_id)
 
 
 def _exposure_check(hass: HomeAssistant) -> Callable[[str, str], bool]:
@@ -339,9 +339,8 @@ def _exposure_check(hass: HomeAssistant) -> Callable[[str, str], bool]:
 class House:
     """Knows the exposed entities, areas and floors, and hands out snapshots of them."""
 
-    def __init__(self, hass: HomeAssistant, assistant: str = ASSISTANT) -> None:
+    def __init__(self, hass: HomeAssistant) -> None:
         self._hass = hass
-        self._assistant = assistant
         self._snapshot = HouseSnapshot()
         self._dirty: set[str] = set()
         self._dirty_all = True
@@ -383,7 +382,7 @@ class House:
             listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, invalidate, event_filter=inherited),
             # Areas, floors and labels; entities take them from their devices and areas.
             *(listen(event, invalidate) for event in REGISTRIES),
-            exposed_entities.async_listen_entity_updates(self._hass, self._assistant, self._on_exposure),
+            exposed_entities.async_listen_entity_updates(self._hass, ASSISTANT, self._on_exposure),
         ]
         self._dirty_all = True
 
@@ -405,7 +404,7 @@ class House:
         """
         for _ in range(MAX_PASSES):
             exposure = self._hass.data[DATA_EXPOSED_ENTITIES]
-            expose_new = exposure.async_get_expose_new_entities(self._assistant)
+            expose_new = exposure.async_get_expose_new_entities(ASSISTANT)
             self._dirty_all |= expose_new is not self._expose_new
             self._expose_new = expose_new
             running = self._rebuild if self._rebuild is not None and not self._rebuild.done() else None
@@ -483,7 +482,7 @@ class House:
             await self._hass.async_add_executor_job(lambda: [*map(as_label, names)])
         async for entity_id in in_slices(sorted(entity_ids)):
             record = None
-            if (state := self._hass.states.get(entity_id)) and exposed(self._assistant, entity_id):
+            if (state := self._hass.states.get(entity_id)) and exposed(ASSISTANT, entity_id):
                 record = read_record(self._hass, state, entities.get(entity_id))
             if record is None:
                 entities.pop(entity_id, None)
@@ -613,8 +612,7 @@ class AgentView:
 class ViewedHouse:
     """The home as one agent sees it; without a list it is the home as it is exposed."""
 
-    def __init__(self, hass: HomeAssistant, house: House, view: AgentView) -> None:
-        self._hass = hass
+    def __init__(self, house: House, view: AgentView) -> None:
         self._house = house
         self.view = view
         self._known: tuple[HouseSnapshot, int, HouseSnapshot] | None = None

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from homeassistant.core import HomeAssistant, callback
 
 from ..const import CONF_COLLECTIONS, CONF_COLLECTIONS_THRESHOLD, CONF_COLLECTIONS_TOP_K, DOMAIN, LOGGER
+from ..errors import InvalidInput
 from ..issues import report, withdraw
 from ..regex import lazy_regex
 from ..store import UNREADABLE, Content, KeptStore, dump, load
@@ -47,12 +48,8 @@ _FENCE = lazy_regex(r"^ {0,3}(```|~~~)")
 _SENTENCE_END = lazy_regex(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
-class FolderRefused(Exception):
+class FolderRefused(InvalidInput):
     """A folder is not read; `key` names the sentence that says why."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
 
 
 @dataclass(frozen=True, slots=True)

@@ -530,10 +530,10 @@ def sole_owners(house: HouseSnapshot) -> Iterator[tuple[str, Area]]:
         yield from ((word, one.area) for one in named if not one.kinds and one.owners == 1)
 
 
-def owned_in(house: HouseSnapshot, text: str, language: str = "") -> tuple[Mapping[str, Area], list[Word]]:
+def owned_in(house: HouseSnapshot, text: str) -> tuple[Mapping[str, Area], list[Word]]:
     """Return the rooms of owners that a text names, by their ids, and its other words."""
     said = [word for clause in clauses(text) for word in clause.words]
-    found = owned_rooms(house, said, language)
+    found = owned_rooms(house, said, "")
     taken = frozenset(index for one in found for index in one.at)
     rest = [word for index, word in enumerate(said) if index not in taken]
     return {one.value.area_id: one.value for one in found}, rest
