@@ -21,7 +21,7 @@ from tests.servers.chroma import ChromaServer
 from tests.servers.chroma_between import ChromaBetween
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer, embedding, on_path
-from tests.servers.replies import Reply, hang, html, reset, status, text
+from tests.servers.replies import Reply, hang, reset, status, text
 
 type Break = Callable[[ModelServer], None]
 
@@ -89,8 +89,6 @@ def vectors(*rows: list[float]) -> Reply:
 EMBEDDER_FAULTS: dict[str, tuple[Break, str]] = {
     "resets": (answer_with(reset()), "embedder_unavailable"),
     "hangs": (answer_with(hang()), "embedder_unavailable"),
-    "500": (answer_with(status(500)), "embedder_unavailable"),
-    "html": (answer_with(html()), "embedder_unavailable"),
     "401": (answer_with(status(401)), "embedder_refused"),
     "wrong count": (answer_with(vectors([1.0] * 256, [1.0] * 256)), "embedder_unavailable"),
 }
