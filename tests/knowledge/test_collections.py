@@ -20,11 +20,11 @@ from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
 from tests.helpers.agent import Agent
-from tests.helpers.indexed import async_indexed, embedded, embedding_options, issues, later, settled
+from tests.helpers.indexed import async_indexed, embedded, embedding_options, issues, settled
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.chroma import ChromaServer
-from tests.servers.model_server import ModelServer, embedding, on_path
-from tests.servers.replies import status, text, tool_calls
+from tests.servers.model_server import ModelServer, embedding
+from tests.servers.replies import text, tool_calls
 
 COFFEE = """\
 # Coffee machine
@@ -441,20 +441,6 @@ async def test_a_missing_collection_is_a_warning(
     assert passages(agent)
     await fill(agent, "recipes")
     assert not issues(agent.hass)
-
-
-async def test_words_answer_while_the_embedder_is_down(start: Start, other_model_server: ModelServer) -> None:
-    """What got no vector is said, found by words, and made up for."""
-    agent = await start(**embedding_options(other_model_server))
-    other_model_server.on(on_path("/embeddings"), status(500, "out of memory"))
-    report = await fill(agent)
-    assert (report["indexed"], report["failed"]) == (0, 3)
-    await agent.say("How do I descale the coffee machine?")
-    assert passages(agent)
-    other_model_server.clear()
-    await later(agent.hass)
-    assert not issues(agent.hass)
-    assert any("vinegar" in sent for sent in embedded(other_model_server))
 
 
 async def test_what_cannot_be_looked_for_is_not_missing(

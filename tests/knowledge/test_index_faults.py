@@ -150,18 +150,6 @@ async def test_another_dimension(
         assert not issues(agent.hass)
 
 
-async def test_another_dimension_after_a_restart(
-    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
-) -> None:
-    """The model was replaced while Home Assistant was down."""
-    async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
-        assert await hass.config_entries.async_unload(agent.entry.entry_id)
-        embedder.dimensions = 128
-        assert await hass.config_entries.async_setup(agent.entry.entry_id)
-        await settled(hass)
-        assert "light.reading_lamp" in await found(agent)
-
-
 def chroma_options(chroma: ChromaServer, port: int | None = None) -> dict[str, Any]:
     """Return the options of a store in a database of its own."""
     return {
