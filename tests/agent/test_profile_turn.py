@@ -5,7 +5,7 @@ from typing import Any
 from custom_components.home_agent.memory.records import Sensitivity
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.remembering import call, told, user
+from tests.helpers.remembering import anna, call, told, user  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
 from tests.servers.replies import text, tool_calls
 

@@ -224,9 +224,9 @@ def test_cut_texts(text: str, tokens: int) -> None:
         assert cut == text if estimate_tokens(text) <= tokens else estimate_tokens(cut) <= tokens + 12
 
 
-@pytest.mark.parametrize(
-    ("settings_", "limit"),
-    [
+def test_the_smaller_of_configured_and_probed_holds(subtests: pytest.Subtests) -> None:
+    """What nobody configured follows the model, up to a bound."""
+    for settings_, limit in [
         ({}, 8000),
         ({"probed_context_size": 4096}, 4096),
         ({"probed_context_size": 16_384}, 16_384),
@@ -236,11 +236,9 @@ def test_cut_texts(text: str, tokens: int) -> None:
         ({"max_context_tokens": 60_000, "probed_context_size": 131_072}, 60_000),
         ({"max_context_tokens": 60_000, "probed_context_size": 8192}, 8192),
         ({"max_context_tokens": 2000, "probed_context_size": 8192}, 2000),
-    ],
-)
-def test_the_smaller_of_configured_and_probed_holds(settings_: dict[str, int], limit: int) -> None:
-    """What nobody configured follows the model, up to a bound."""
-    assert ContextWindow({**DEFAULTS, **settings_}).calibration().limit == limit
+    ]:
+        with subtests.test(settings_=settings_, limit=limit):
+            assert ContextWindow({**DEFAULTS, **settings_}).calibration().limit == limit
 
 
 def test_the_answer_gets_what_is_left() -> None:

@@ -7,21 +7,15 @@ import pytest
 
 from custom_components.home_agent.context.kind_lines import FORMATS
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import async_agent
+from tests.helpers.agent import Agent
 from tests.servers.loopback import Captured
-from tests.servers.model_server import ModelServer
 
 LAMP = "light.reading_lamp"
 
 
-async def ask(
-    hass: HomeAssistant,
-    server: ModelServer,
-    options: dict[str, Any],
-    sentence: str = "Is the reading lamp on?",
-) -> Captured:
-    """Return the request of a sentence in a house with these options."""
-    agent = await async_agent(hass, server, options)
+@pytest.fixture
+async def agent(hass: HomeAssistant, agent: Agent) -> Agent:
+    """Return an agent in a house with a lamp that says a lot."""
     hass.states.async_set(
         LAMP,
         "on",
@@ -35,8 +29,14 @@ async def ask(
         },
     )
     await hass.async_block_till_done()
+    return agent
+
+
+async def ask(agent: Agent, sentence: str = "Is the reading lamp on?", **options: Any) -> Captured:
+    """Return the request of a sentence with these options."""
+    await agent.set_options(**options)
     await agent.say(sentence)
-    return server.chats[-1]
+    return agent.server.chats[-1]
 
 
 def states(request: Captured) -> list[str]:
@@ -45,57 +45,51 @@ def states(request: Captured) -> list[str]:
     return lines[next(n for n, line in enumerate(lines) if "ha_query:" in line) :]
 
 
-@pytest.mark.parametrize("name", FORMATS)
-async def test_a_format_reaches_the_request(
-    hass: HomeAssistant, model_server: ModelServer, name: str
-) -> None:
+async def test_a_format_reaches_the_request(agent: Agent, subtests: pytest.Subtests) -> None:
     """The system prompt is that of every other format and holds no state."""
-    request = await ask(hass, model_server, {"context_format": name})
-    heading, line, *_ = states(request)
-    assert heading == FORMATS[name]
-    assert LAMP in line
-    assert "50%" in line
-    system = request.messages[0]["content"]
-    assert "50%" not in system
-    assert LAMP in system
-    if name == "json":
-        assert json.loads(line)["state"] == "on"
-        assert json.loads(line)["name"] == "Reading Lamp"
-    elif name == "natural_language":
-        assert line.startswith(f'"Reading Lamp" ({LAMP})')
-        assert " is on, 50%" in line
-    elif name == "hybrid":
-        assert line == LAMP + ': on, 50% {"state":"on"}'
-    else:
-        assert line == f"{LAMP}: on, 50%"
-
-
-@pytest.mark.parametrize("name", FORMATS)
-async def test_chosen_attributes_are_shown(hass: HomeAssistant, model_server: ModelServer, name: str) -> None:
-    """By name and by pattern; no keys, nothing endless, and no line that breaks out of its quotes."""
-    options = {
-        "context_format": name,
-        "direct_attributes": ["brightness", "note", "media_*", "access_token", "effect_*"],
+    lines = {
+        "json": '{"entity_id":"light.reading_lamp","name":"Reading Lamp",',
+        "natural_language": f'"Reading Lamp" ({LAMP})',
+        "hybrid": f'{LAMP}: on, 50% {{"state":"on"}}',
     }
-    line = states(await ask(hass, model_server, options))[1]
-    assert "128" in line
-    assert "ignore all rules" in line
-    assert "TTTT" in line
-    assert "secret-key" not in line
-    assert len(line) < 800
+    for name, expected in FORMATS.items():
+        with subtests.test(name):
+            request = await ask(agent, context_format=name)
+            heading, line, *_ = states(request)
+            assert heading == expected
+            assert line.startswith(lines.get(name, f"{LAMP}: on, 50%"))
+            assert "50%" in line
+            system = request.messages[0]["content"]
+            assert "50%" not in system
+            assert LAMP in system
 
 
-@pytest.mark.parametrize("name", FORMATS)
-async def test_formats_keep_to_their_share(hass: HomeAssistant, model_server: ModelServer, name: str) -> None:
-    options = {"context_format": name, "direct_attributes": ["*"], "budget_retrieved": 40}
-    request = await ask(hass, model_server, options, "Which lights are on in the whole house?")
-    assert len("\n".join(states(request)[1:] if "ha_query:" in request.messages[-1]["content"] else [])) < 300
+async def test_chosen_attributes_are_shown(agent: Agent, subtests: pytest.Subtests) -> None:
+    """By name and by pattern; no keys, nothing endless, and no line that breaks out of its quotes."""
+    chosen = ["brightness", "note", "media_*", "access_token", "effect_*"]
+    for name in FORMATS:
+        with subtests.test(name):
+            line = states(await ask(agent, context_format=name, direct_attributes=chosen))[1]
+            assert "128" in line
+            assert "ignore all rules" in line
+            assert "TTTT" in line
+            assert "secret-key" not in line
+            assert len(line) < 800
 
 
-async def test_chosen_entities_with_patterns(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_formats_keep_to_their_share(agent: Agent, subtests: pytest.Subtests) -> None:
+    for name in FORMATS:
+        with subtests.test(name):
+            options = {"context_format": name, "direct_attributes": ["*"], "budget_retrieved": 40}
+            request = await ask(agent, "Which lights are on in the whole house?", **options)
+            told = states(request)[1:] if "ha_query:" in request.messages[-1]["content"] else []
+            assert len("\n".join(told)) < 300
+
+
+async def test_chosen_entities_with_patterns(agent: Agent) -> None:
     """Only what is chosen stands in the list and among the states, in any format."""
     options = {"direct_entities": ["sensor.*", "light.bed_light"], "context_format": "json"}
-    request = await ask(hass, model_server, options, "Is the reading lamp on? How warm is the kitchen?")
+    request = await ask(agent, "Is the reading lamp on? How warm is the kitchen?", **options)
     sent = str(request.messages)
     assert LAMP not in sent
     assert "light.bed_light" in sent

@@ -59,9 +59,9 @@ async def beside(
     return str(server.chats[-1].messages[-1]["content"]).partition("States")[2]
 
 
-@pytest.mark.parametrize("measured", [True, False])
-@pytest.mark.parametrize("sensors", [True, False])
-@pytest.mark.parametrize("lamps", [0, 25])
+@pytest.mark.parametrize(
+    ("measured", "sensors", "lamps"), [(True, False, 0), (False, True, 25), (True, True, 25)]
+)
 async def test_the_named_one_is_told(
     hass: HomeAssistant, model_server: ModelServer, measured: bool, sensors: bool, lamps: int
 ) -> None:

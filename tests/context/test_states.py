@@ -12,9 +12,8 @@ from custom_components.home_agent.knowledge.house import EntityRecord
 from homeassistant.core import HomeAssistant, State
 
 
-@pytest.mark.parametrize(
-    ("entity_id", "state", "attributes", "expected"),
-    [
+def test_states_are_short_and_exact(subtests: pytest.Subtests) -> None:
+    for entity_id, state, attributes, expected in [
         ("light.a", "on", {"brightness": 128, "color_mode": "brightness"}, "on, 50%"),
         (
             "light.a",
@@ -82,12 +81,9 @@ from homeassistant.core import HomeAssistant, State
         ("image.a", "unknown", {}, "never used"),
         ("input_text.a", "note", {}, '"note"'),
         ("timer.a", "paused", {"remaining": "0:04:00"}, "paused, 0:04:00 left"),
-    ],
-)
-def test_states_are_short_and_exact(
-    entity_id: str, state: str, attributes: dict[str, Any], expected: str
-) -> None:
-    assert describe_state(State(entity_id, state, attributes)) == expected
+    ]:
+        with subtests.test(entity_id=entity_id, state=state):
+            assert describe_state(State(entity_id, state, attributes)) == expected
 
 
 def test_the_record_knows_a_class_that_the_state_lacks() -> None:

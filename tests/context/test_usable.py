@@ -1,5 +1,7 @@
 """What may not be used is not listed, and its tools are not offered."""
 
+from typing import Any
+
 import pytest
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -19,31 +21,31 @@ async def system(agent: Agent) -> str:
     return str(agent.server.chats[-1].messages[0]["content"])
 
 
-@pytest.mark.parametrize(
-    ("options", "listed"),
-    [
-        ({}, {"scene.movie_night", "script.good_night", "light.hallway"}),
-        ({"allow_scripts_and_scenes": False}, {"light.hallway"}),
-        ({"policy_blocked": ["scene"]}, {"script.good_night", "light.hallway"}),
-        ({"policy_blocked": ["script.good_night", "light"]}, {"scene.movie_night", "light.hallway"}),
-    ],
-)
 async def test_scenes_and_scripts(
-    hass: HomeAssistant, model_server: ModelServer, options: dict[str, object], listed: set[str]
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
     """A blocked light stays, as its state can be read; a call of a scene that is left out is refused."""
     await async_demo_house(hass)
     assert await async_setup_component(hass, "conversation", {})
+    agent = await async_add_agent(hass, model_server)
     async_expose_entity(hass, "conversation", "script.good_night", True)
-    agent = await async_add_agent(hass, model_server, options)
-    told = await system(agent)
-    names = {"scene.movie_night", "script.good_night", "light.hallway"}
-    assert {name for name in names if name in told} == listed
-    if "scene.movie_night" not in listed:
-        call = ("ha_control", {"action": "activate", "entity_id": "scene.movie_night"})
-        agent.server.script([tool_calls([call]), text("That is not allowed.")])
-        await agent.say("Activate movie night")
-        assert not tool_results(agent.server.chats[-1])[-1]["success"]
+    everything: dict[str, Any] = {"allow_scripts_and_scenes": True, "policy_blocked": []}
+    for options, listed in [
+        ({}, {"scene.movie_night", "script.good_night", "light.hallway"}),
+        ({"allow_scripts_and_scenes": False}, {"light.hallway"}),
+        ({"policy_blocked": ["scene"]}, {"script.good_night", "light.hallway"}),
+        ({"policy_blocked": ["script.good_night", "light"]}, {"scene.movie_night", "light.hallway"}),
+    ]:
+        with subtests.test(options=options, listed=listed):
+            await agent.set_options(**{**everything, **options})
+            told = await system(agent)
+            names = {"scene.movie_night", "script.good_night", "light.hallway"}
+            assert {name for name in names if name in told} == listed
+            if "scene.movie_night" not in listed:
+                call = ("ha_control", {"action": "activate", "entity_id": "scene.movie_night"})
+                agent.server.script([tool_calls([call]), text("That is not allowed.")])
+                await agent.say("Activate movie night")
+                assert not tool_results(agent.server.chats[-1])[-1]["success"]
 
 
 async def test_tools_of_a_blocked_kind(hass: HomeAssistant, model_server: ModelServer) -> None:

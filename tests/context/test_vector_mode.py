@@ -11,7 +11,7 @@ from custom_components.home_agent.const import EVENT_CONTEXT_INJECTED
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.indexed import async_indexed, embedding_options, issues, later, settled
+from tests.helpers.indexed import async_indexed, embedding_options, issues
 from tests.servers.chroma import ChromaServer
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer, embedding, on_path
@@ -97,13 +97,6 @@ async def test_whatever_the_prompt_names(start: Start, prompt: dict[str, Any]) -
     assert 'light.reading_lamp "Reading Lamp"' in told(agent)[1]
 
 
-async def test_the_stable_part_stays_the_same(start: Start) -> None:
-    agent = await start()
-    for sentence in (UNSAID, "Turn off the bed light", "What is the time?"):
-        await agent.say(sentence)
-    assert len({request.messages[0]["content"] for request in agent.server.chats}) == 1
-
-
 async def test_hidden_entities_never(start: Start) -> None:
     """One that was hidden after it was indexed is still in the store, and not in the request."""
     agent = await start()
@@ -149,24 +142,6 @@ async def test_the_mode_can_be_changed(start: Start) -> None:
     await agent.say(UNSAID)
     assert "light.reading_lamp" not in told(agent)[0]
     assert 'light.reading_lamp "Reading Lamp"' in told(agent)[1]
-
-
-async def test_words_answer_while_the_embedder_is_down(start: Start, embedder: ModelServer) -> None:
-    """The turn goes on, an issue and the event say so, and it comes back by itself."""
-    agent = await start()
-    embedder.on(on_path("/embeddings"), status(500, "out of memory"))
-    events = async_capture_events(agent.hass, EVENT_CONTEXT_INJECTED)
-    await agent.say("Is the bed light on?")
-    assert 'light.bed_light "Bed Light"' in told(agent)[1]
-    assert events[0].data["vector_db_query"] is None
-    await settled(agent.hass)
-    assert issues(agent.hass)
-    embedder.on(on_path("/embeddings"), understanding)
-    await later(agent.hass)
-    assert not issues(agent.hass)
-    await agent.say(UNSAID)
-    assert 'light.reading_lamp "Reading Lamp"' in told(agent)[1]
-    assert events[-1].data["vector_db_query"] == UNSAID
 
 
 async def test_without_an_embedding_model(start: Start) -> None:

@@ -28,29 +28,36 @@ def everything() -> ChatRequest:
     return ask(**EVERYTHING)
 
 
-@pytest.mark.parametrize(
-    "parameter",
-    ["temperature", "top_p", "stream_options", "reasoning_effort", "chat_template_kwargs", "tool_choice"],
-)
 async def test_learned_dropped_and_remembered(
-    hass: HomeAssistant, model_server: ModelServer, parameter: str
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    naps = Naps()
-    model_server.on(has_parameter(parameter), unknown_parameter(parameter))
-    client = client_of(hass, model_server.url, naps=naps)
-    for _ in range(2):
-        await collect(client.stream(everything()))
-    refused, again, later = (request.json for request in model_server.requests)
-    assert parameter in refused
-    gone = {parameter, "tools"} if parameter == "tool_choice" else {parameter}
-    assert refused.keys() - again.keys() == gone
-    assert later.keys() == again.keys()
-    assert naps.taken == []
+    for parameter in [
+        "temperature",
+        "top_p",
+        "stream_options",
+        "reasoning_effort",
+        "chat_template_kwargs",
+        "tool_choice",
+    ]:
+        with subtests.test(parameter=parameter):
+            model_server.clear()
+            naps = Naps()
+            model_server.on(has_parameter(parameter), unknown_parameter(parameter))
+            client = client_of(hass, model_server.url, naps=naps)
+            for _ in range(2):
+                await collect(client.stream(everything()))
+            refused, again, later = (request.json for request in model_server.requests)
+            assert parameter in refused
+            gone = {parameter, "tools"} if parameter == "tool_choice" else {parameter}
+            assert refused.keys() - again.keys() == gone
+            assert later.keys() == again.keys()
+            assert naps.taken == []
 
 
-@pytest.mark.parametrize(
-    ("refusal", "parameter"),
-    [
+async def test_every_way_of_saying_it(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for refusal, parameter in [
         (
             status(
                 400,
@@ -99,15 +106,13 @@ async def test_learned_dropped_and_remembered(
         ),
         (status(500, "Unsupported param: chat_template_kwargs"), "chat_template_kwargs"),
         (status(400, "Invalid extra parameter in body"), "chat_template_kwargs"),
-    ],
-)
-async def test_every_way_of_saying_it(
-    hass: HomeAssistant, model_server: ModelServer, refusal: Reply, parameter: str
-) -> None:
-    model_server.on(has_parameter(parameter), refusal)
-    await collect(client_of(hass, model_server.url).stream(everything()))
-    refused, again = (request.json for request in model_server.requests)
-    assert refused.keys() - again.keys() == {parameter}
+    ]:
+        with subtests.test(refusal=refusal, parameter=parameter):
+            model_server.clear()
+            model_server.on(has_parameter(parameter), refusal)
+            await collect(client_of(hass, model_server.url).stream(everything()))
+            refused, again = (request.json for request in model_server.requests)
+            assert refused.keys() - again.keys() == {parameter}
 
 
 async def test_max_tokens_has_another_name(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -152,16 +157,18 @@ async def test_ollama_thinking_falls_back_in_steps(hass: HomeAssistant, model_se
     assert [chat.json.get("think") for chat in model_server.chats] == ["high", True, None]
 
 
-@pytest.mark.parametrize(
-    ("parameter", "options"),
-    [("keep_alive", {"keep_alive": "5m"}), ("format", {"response_schema": {"type": "object"}})],
-)
 async def test_ollama_parameters(
-    hass: HomeAssistant, model_server: ModelServer, parameter: str, options: dict[str, Any]
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    model_server.on(has_parameter(parameter), status(400, {"error": f"invalid {parameter}"}))
-    await client_of(hass, model_server.ollama_url, dialect="ollama").complete(ask(**options))
-    assert [parameter in chat.json for chat in model_server.chats] == [True, False]
+    for parameter, options in [
+        ("keep_alive", {"keep_alive": "5m"}),
+        ("format", {"response_schema": {"type": "object"}}),
+    ]:
+        with subtests.test(parameter=parameter, options=options):
+            model_server.clear()
+            model_server.on(has_parameter(parameter), status(400, {"error": f"invalid {parameter}"}))
+            await client_of(hass, model_server.ollama_url, dialect="ollama").complete(ask(**options))
+            assert [parameter in chat.json for chat in model_server.chats] == [True, False]
 
 
 async def test_several_parameters_in_a_row(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -195,16 +202,18 @@ async def test_refusals_about_something_else_are_told(hass: HomeAssistant, model
     assert "temperature" in model_server.requests[-1].json
 
 
-@pytest.mark.parametrize("code", [500, 401, 404, 429])
 async def test_other_failures_teach_nothing(
-    hass: HomeAssistant, model_server: ModelServer, code: int
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    model_server.default = status(
-        code, "temperature too high in the server room", headers={"Retry-After": "60"}
-    )
-    with pytest.raises(ModelServerError):
-        await client_of(hass, model_server.url).complete(everything())
-    assert len(model_server.requests) == 1
+    for code in [500, 401, 404, 429]:
+        with subtests.test(code=code):
+            model_server.clear()
+            model_server.default = status(
+                code, "temperature too high in the server room", headers={"Retry-After": "60"}
+            )
+            with pytest.raises(ModelServerError):
+                await client_of(hass, model_server.url).complete(everything())
+            assert len(model_server.requests) == 1
 
 
 async def test_a_server_that_refuses_everything_is_given_up(

@@ -73,12 +73,12 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("server", REFUSALS)
-def test_the_numbers_of_a_refusal(server: str) -> None:
-    body, limit, counted = REFUSALS[server]
-    found = from_answer(400, body)
-    assert found.kind is ErrorKind.CONTEXT_TOO_LONG
-    assert (found.limit, found.counted) == (limit, counted)
+def test_the_numbers_of_a_refusal(subtests: pytest.Subtests) -> None:
+    for server, (body, limit, counted) in REFUSALS.items():
+        with subtests.test(server):
+            found = from_answer(400, body)
+            assert found.kind is ErrorKind.CONTEXT_TOO_LONG
+            assert (found.limit, found.counted) == (limit, counted)
 
 
 def test_other_errors_have_none() -> None:

@@ -1,7 +1,5 @@
 """Which protocol a server speaks, and what it and its model can do."""
 
-from typing import Any
-
 import pytest
 
 from custom_components.home_agent.inference import probing
@@ -14,35 +12,44 @@ from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import hang, html, status, text, tool_calls
 
 
-@pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/", "/api", "/api/chat", "/v1/chat/completions"])
-async def test_ollama_is_recognised(hass: HomeAssistant, model_server: ModelServer, suffix: str) -> None:
-    client = client_of(hass, model_server.ollama_url + suffix, dialect="auto")
-    for _ in range(2):
-        await client.complete(ask())
-    paths = [request.path.removeprefix("/ollama/api/") for request in model_server.requests]
-    assert paths == ["version", "tags", "show", "chat", "chat"]
-
-
-@pytest.mark.parametrize("suffix", ["", "/v1", "/v1/chat/completions", "/v1/models/"])
-async def test_everything_else_is_openai(hass: HomeAssistant, model_server: ModelServer, suffix: str) -> None:
-    client = client_of(hass, model_server.address.removeprefix("http://") + suffix, dialect="auto")
-    for _ in range(2):
-        await client.complete(ask())
-    assert [request.path for request in model_server.requests] == [
-        "/api/version",
-        *["/v1/chat/completions"] * 2,
-    ]
-
-
-@pytest.mark.parametrize("version", [{"version": "0.6.5"}, {"version": 3}, [], "0.1"])
-async def test_a_web_interface_is_no_ollama(
-    hass: HomeAssistant, model_server: ModelServer, version: Any
+async def test_ollama_is_recognised(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    model_server.on(
-        on_path("/api/version"), status(200, b"%a" % version if isinstance(version, str) else version)
-    )
-    client = client_of(hass, model_server.url, dialect="auto")
-    assert (await client.wire()).dialect is Dialect.OPENAI
+    for suffix in ["", "/", "/v1", "/v1/", "/api", "/api/chat", "/v1/chat/completions"]:
+        with subtests.test(suffix=suffix):
+            model_server.clear()
+            client = client_of(hass, model_server.ollama_url + suffix, dialect="auto")
+            for _ in range(2):
+                await client.complete(ask())
+            paths = [request.path.removeprefix("/ollama/api/") for request in model_server.requests]
+            assert paths == ["version", "tags", "show", "chat", "chat"]
+
+
+async def test_everything_else_is_openai(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for suffix in ["", "/v1", "/v1/chat/completions", "/v1/models/"]:
+        with subtests.test(suffix=suffix):
+            model_server.clear()
+            client = client_of(hass, model_server.address.removeprefix("http://") + suffix, dialect="auto")
+            for _ in range(2):
+                await client.complete(ask())
+            assert [request.path for request in model_server.requests] == [
+                "/api/version",
+                *["/v1/chat/completions"] * 2,
+            ]
+
+
+async def test_a_web_interface_is_no_ollama(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for version in [{"version": "0.6.5"}, {"version": 3}, [], "0.1"]:
+        with subtests.test(version=version):
+            model_server.on(
+                on_path("/api/version"), status(200, b"%a" % version if isinstance(version, str) else version)
+            )
+            client = client_of(hass, model_server.url, dialect="auto")
+            assert (await client.wire()).dialect is Dialect.OPENAI
 
 
 async def test_a_passing_fault_is_not_remembered_as_a_dialect(
@@ -64,9 +71,8 @@ async def test_detection_that_cannot_connect(hass: HomeAssistant, model_server: 
     assert caught.value.kind is ErrorKind.TIMEOUT
 
 
-@pytest.mark.parametrize(
-    ("base_url", "dialect", "url", "cloud"),
-    [
+async def test_services_are_known_by_name(hass: HomeAssistant, subtests: pytest.Subtests) -> None:
+    for base_url, dialect, url, cloud in [
         (
             "https://me.openai.azure.com",
             "azure",
@@ -80,79 +86,72 @@ async def test_detection_that_cannot_connect(hass: HomeAssistant, model_server: 
             "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
             True,
         ),
-    ],
-)
-async def test_services_are_known_by_name(
-    hass: HomeAssistant, base_url: str, dialect: str, url: str, cloud: bool
+    ]:
+        with subtests.test(base_url=base_url, dialect=dialect):
+            client = client_of(hass, base_url, dialect="auto")
+            wire = await client.wire()
+            assert wire.dialect == dialect
+            call = wire.chat(Endpoint(base_url=base_url, model="m"), ask(thinking=False), stream=False)
+            assert str(call.url) == url
+            assert base.is_cloud(call.url) is cloud
+            assert "chat_template_kwargs" not in (call.body or {})
+
+
+async def test_probe_asks_the_model_for_a_call(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    client = client_of(hass, base_url, dialect="auto")
-    wire = await client.wire()
-    assert wire.dialect == dialect
-    call = wire.chat(Endpoint(base_url=base_url, model="m"), ask(thinking=False), stream=False)
-    assert str(call.url) == url
-    assert base.is_cloud(call.url) is cloud
-    assert "chat_template_kwargs" not in (call.body or {})
-
-
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
+    for reply, expected in [
         (tool_calls([("get_temperature", {"room": "kitchen"})]), True),
         (text("It is warm."), False),
         (text("", thinking="hm", finish="length"), None),
         (status(400, "this model does not support tools"), False),
         (status(400, "messages must alternate"), None),
         (status(503, "loading", headers={"Retry-After": "60"}), None),
-    ],
-)
-async def test_probe_asks_the_model_for_a_call(
-    hass: HomeAssistant, model_server: ModelServer, reply: Any, expected: bool | None
+    ]:
+        with subtests.test(reply=reply, expected=expected):
+            model_server.clear()
+            model_server.default = reply
+            found = await probe(client_of(hass, model_server.url, dialect="auto"))
+            assert found.tool_calling is expected
+            assert found.models == ["test-model"]
+            assert found.dialect is Dialect.OPENAI
+            assert model_server.chats[0].json["tools"]
+
+
+async def test_probe_does_not_trust_a_public_list(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    model_server.default = reply
-    found = await probe(client_of(hass, model_server.url, dialect="auto"))
-    assert found.tool_calling is expected
-    assert found.models == ["test-model"]
-    assert found.dialect is Dialect.OPENAI
-    assert model_server.chats[0].json["tools"]
-
-
-@pytest.mark.parametrize(
-    ("reply", "kind"),
-    [
+    for reply, kind in [
         (status(401, "no"), ErrorKind.AUTH),
         (html(), ErrorKind.MALFORMED),
         (status(404, "no model"), ErrorKind.MODEL_NOT_FOUND),
-    ],
-)
-async def test_probe_does_not_trust_a_public_list(
-    hass: HomeAssistant, model_server: ModelServer, reply: Any, kind: ErrorKind
+    ]:
+        with subtests.test(reply=reply, kind=kind):
+            model_server.default = reply
+            with pytest.raises(ModelServerError) as caught:
+                await probe(client_of(hass, model_server.url))
+            assert caught.value.kind is kind
+
+
+async def test_probe_finds_the_context_size(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    model_server.default = reply
-    with pytest.raises(ModelServerError) as caught:
-        await probe(client_of(hass, model_server.url))
-    assert caught.value.kind is kind
-
-
-@pytest.mark.parametrize(
-    ("entry", "props", "size"),
-    [
+    for entry, props, size in [
         ({"meta": {"n_ctx": 4096, "n_ctx_train": 32768}}, None, 4096),
         ({"meta": {"n_ctx_train": 32768}}, {"default_generation_settings": {"n_ctx": 8192}}, 8192),
         ({"max_model_len": 16384}, None, 16384),
         ({"context_length": 128000, "top_provider": {"context_length": 64000}}, None, 128000),
         ({}, None, None),
         ({"context_length": "many"}, [], None),
-    ],
-)
-async def test_probe_finds_the_context_size(
-    hass: HomeAssistant, model_server: ModelServer, entry: dict[str, Any], props: Any, size: int | None
-) -> None:
-    model_server.on(
-        on_path("/models"), status(200, {"data": [{"id": "other"}, {"id": "test-model", **entry}]})
-    )
-    if props is not None:
-        model_server.on(on_path("/props"), status(200, props))
-    assert (await probe(client_of(hass, model_server.url))).context_size == size
+    ]:
+        with subtests.test(entry=entry, props=props):
+            model_server.clear()
+            model_server.on(
+                on_path("/models"), status(200, {"data": [{"id": "other"}, {"id": "test-model", **entry}]})
+            )
+            if props is not None:
+                model_server.on(on_path("/props"), status(200, props))
+            assert (await probe(client_of(hass, model_server.url))).context_size == size
 
 
 async def test_probe_of_ollama(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -164,13 +163,14 @@ async def test_probe_of_ollama(hass: HomeAssistant, model_server: ModelServer) -
     assert (await probe(client_of(hass, model_server.ollama_url, dialect="auto"))).tool_calling is None
 
 
-@pytest.mark.parametrize("base", ["url", "ollama_url"])
 async def test_probe_before_a_model_is_chosen(
-    hass: HomeAssistant, model_server: ModelServer, base: str
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    found = await probe(client_of(hass, getattr(model_server, base), model="", dialect="auto"))
-    assert (found.models, found.tool_calling, found.context_size) == (["test-model"], None, None)
-    assert model_server.chats == []
+    for url in (model_server.url, model_server.ollama_url):
+        with subtests.test(url):
+            found = await probe(client_of(hass, url, model="", dialect="auto"))
+            assert (found.models, found.tool_calling, found.context_size) == (["test-model"], None, None)
+            assert model_server.chats == []
 
 
 async def test_probe_without_a_list_of_models(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -106,9 +106,8 @@ async def test_an_error_is_told_to_everyone_and_not_kept() -> None:
     assert len(await embedder.async_embed(["lamp"])) == 1
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+async def test_what_is_no_embedding(subtests: pytest.Subtests) -> None:
+    for answer in [
         [],
         [[1.0, 2.0]],
         [[1.0], [1.0, 2.0]],
@@ -116,14 +115,13 @@ async def test_an_error_is_told_to_everyone_and_not_kept() -> None:
         ["AAAA", "AAAB"],
         [[[1.0]], [[1.0]]],
         [[0.0] * 20_000] * 2,
-    ],
-)
-async def test_what_is_no_embedding(answer: Any) -> None:
-    model = Lengths()
-    model.answer = answer
-    with pytest.raises(EmbeddingError) as caught:
-        await CachedEmbedder(model).async_embed(["lamp", "door"])
-    assert 0 < len(caught.value.detail) < 80
+    ]:
+        with subtests.test(answer=answer):
+            model = Lengths()
+            model.answer = answer
+            with pytest.raises(EmbeddingError) as caught:
+                await CachedEmbedder(model).async_embed(["lamp", "door"])
+            assert 0 < len(caught.value.detail) < 80
 
 
 async def test_another_dimension_is_an_error_once() -> None:

@@ -1,7 +1,5 @@
 """Lists of models and embeddings."""
 
-from typing import Any
-
 import pytest
 
 from custom_components.home_agent.inference.client import ModelClient
@@ -17,20 +15,18 @@ async def names_of(client: ModelClient) -> list[str]:
     return [model["id"] for model in await client.model_list()]
 
 
-@pytest.mark.parametrize(
-    ("data", "names"),
-    [
+async def test_lists_of_models(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for data, names in [
         ({"data": [{"id": "a"}, {"id": "b"}]}, ["a", "b"]),
         ([{"id": "a"}, {"name": "b"}, {"id": 5}, "c"], ["a", "b"]),
         ({"models": [{"name": "models/gemini"}]}, ["models/gemini"]),
         ({}, []),
-    ],
-)
-async def test_lists_of_models(
-    hass: HomeAssistant, model_server: ModelServer, data: Any, names: list[str]
-) -> None:
-    model_server.on(on_path("/models"), status(200, data))
-    assert await names_of(client_of(hass, model_server.url)) == names
+    ]:
+        with subtests.test(data=data, names=names):
+            model_server.on(on_path("/models"), status(200, data))
+            assert await names_of(client_of(hass, model_server.url)) == names
 
 
 async def test_a_list_that_is_none(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -45,15 +41,17 @@ async def test_models_of_ollama(hass: HomeAssistant, model_server: ModelServer) 
     assert await names_of(client_of(hass, model_server.ollama_url, dialect="auto")) == model_server.models
 
 
-@pytest.mark.parametrize("dialect", ["openai", "ollama"])
-async def test_embeddings(hass: HomeAssistant, model_server: ModelServer, dialect: str) -> None:
-    base = model_server.ollama_url if dialect == "ollama" else model_server.url
-    client = client_of(hass, base, dialect=dialect)
-    texts = [f"lamp {number}" for number in range(200)]
-    assert await client.embed(texts, keep_alive="300") == [embedding(text, 256) for text in texts]
-    (request,) = model_server.requests
-    assert request.json.get("keep_alive") == (300 if dialect == "ollama" else None)
-    assert request.json["input"] == texts
+async def test_embeddings(hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests) -> None:
+    for dialect in ["openai", "ollama"]:
+        with subtests.test(dialect=dialect):
+            model_server.clear()
+            base = model_server.ollama_url if dialect == "ollama" else model_server.url
+            client = client_of(hass, base, dialect=dialect)
+            texts = [f"lamp {number}" for number in range(200)]
+            assert await client.embed(texts, keep_alive="300") == [embedding(text, 256) for text in texts]
+            (request,) = model_server.requests
+            assert request.json.get("keep_alive") == (300 if dialect == "ollama" else None)
+            assert request.json["input"] == texts
 
 
 async def test_embeddings_in_another_order(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -62,22 +60,20 @@ async def test_embeddings_in_another_order(hass: HomeAssistant, model_server: Mo
     assert await client_of(hass, model_server.url).embed(["a", "b"]) == [[1.0], [2.0]]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+async def test_embeddings_that_cannot_be_used(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for data in [
         {"data": []},
         {"data": 5},
         {"data": [{"vector": [1.0]}]},
         {"error": None},
-    ],
-)
-async def test_embeddings_that_cannot_be_used(
-    hass: HomeAssistant, model_server: ModelServer, data: Any
-) -> None:
-    model_server.on(on_path("/embeddings"), status(200, data))
-    with pytest.raises(ModelServerError) as caught:
-        await client_of(hass, model_server.url).embed(["a", "b"])
-    assert caught.value.kind is ErrorKind.MALFORMED
+    ]:
+        with subtests.test(data=data):
+            model_server.on(on_path("/embeddings"), status(200, data))
+            with pytest.raises(ModelServerError) as caught:
+                await client_of(hass, model_server.url).embed(["a", "b"])
+            assert caught.value.kind is ErrorKind.MALFORMED
 
 
 async def test_embedder_that_was_busy(hass: HomeAssistant, model_server: ModelServer) -> None:

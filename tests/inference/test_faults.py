@@ -1,7 +1,6 @@
 """Everything a model server does wrong, seen from the client."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -102,21 +101,23 @@ RETRIED: list[tuple[Reply, ErrorKind, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "kind", "words"), NOT_RETRIED)
 async def test_what_is_told_at_once(
-    hass: HomeAssistant, model_server: ModelServer, reply: Reply, kind: ErrorKind, words: str
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    naps = Naps()
-    model_server.default = reply
-    client = client_of(hass, model_server.url, naps=naps)
-    for asked in (collect(client.stream(ask())), client.complete(ask())):
-        with pytest.raises(ModelServerError) as caught:
-            await asked
-        assert caught.value.kind is kind
-        assert words in caught.value.detail
-        assert "private" not in caught.value.detail
-    assert naps.taken == []
-    assert len(model_server.requests) == 2
+    for reply, kind, words in NOT_RETRIED:
+        with subtests.test(reply=reply, kind=kind):
+            model_server.clear()
+            naps = Naps()
+            model_server.default = reply
+            client = client_of(hass, model_server.url, naps=naps)
+            for asked in (collect(client.stream(ask())), client.complete(ask())):
+                with pytest.raises(ModelServerError) as caught:
+                    await asked
+                assert caught.value.kind is kind
+                assert words in caught.value.detail
+                assert "private" not in caught.value.detail
+            assert naps.taken == []
+            assert len(model_server.requests) == 2
 
 
 @pytest.mark.parametrize(("reply", "kind", "words"), RETRIED)
@@ -152,9 +153,10 @@ def _http_date(seconds: int) -> str:
     return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
 
 
-@pytest.mark.parametrize(
-    ("headers", "taken"),
-    [
+async def test_retry_after_is_honoured(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for headers, taken in [
         ({"Retry-After": "7"}, [7.0]),
         ({"Retry-After": "0"}, [0.0]),
         ({"retry-after-ms": "2500", "Retry-After": "9"}, [2.5]),
@@ -162,43 +164,41 @@ def _http_date(seconds: int) -> str:
         ({"Retry-After": "-4"}, [1.0]),
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, [0.0]),
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 -0000"}, [0.0]),
-    ],
-)
-async def test_retry_after_is_honoured(
-    hass: HomeAssistant, model_server: ModelServer, headers: dict[str, str], taken: list[float]
-) -> None:
-    naps = Naps()
-    model_server.script([status(429, "slow down", headers=headers), text("ok")])
-    assert (await client_of(hass, model_server.url, naps=naps).complete(ask())).content == "ok"
-    assert naps.taken == taken
+    ]:
+        with subtests.test(headers=headers, taken=taken):
+            naps = Naps()
+            model_server.script([status(429, "slow down", headers=headers), text("ok")])
+            assert (await client_of(hass, model_server.url, naps=naps).complete(ask())).content == "ok"
+            assert naps.taken == taken
 
 
-@pytest.mark.parametrize("written", [str, _http_date], ids=["seconds", "date"])
 async def test_long_waits_are_not_waited(
-    hass: HomeAssistant, model_server: ModelServer, written: Callable[[int], str]
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    naps, value = Naps(), written(3600)
-    model_server.script([status(503, "busy", headers={"Retry-After": value})])
-    with pytest.raises(ModelServerError) as caught:
-        await client_of(hass, model_server.url, naps=naps).complete(ask())
-    assert caught.value.retry_after
-    assert caught.value.retry_after > 10
-    assert naps.taken == []
+    for written in [str, _http_date]:
+        with subtests.test(written=written):
+            naps, value = Naps(), written(3600)
+            model_server.script([status(503, "busy", headers={"Retry-After": value})])
+            with pytest.raises(ModelServerError) as caught:
+                await client_of(hass, model_server.url, naps=naps).complete(ask())
+            assert caught.value.retry_after
+            assert caught.value.retry_after > 10
+            assert naps.taken == []
 
 
-@pytest.mark.parametrize(
-    "reply", [cut(2, chunks=["One ", "two"]), reset(2, "One "), error_in_stream("broke", 2, text="One ")]
-)
 async def test_nothing_is_asked_again_after_the_first_word(
-    hass: HomeAssistant, model_server: ModelServer, reply: Reply
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    model_server.script([reply])
-    deltas = client_of(hass, model_server.url).stream(ask())
-    assert (await anext(deltas)).content == "One "
-    with pytest.raises(ModelServerError) as caught:
-        await anext(deltas)
-    assert caught.value.kind is ErrorKind.UNAVAILABLE
-    assert len(model_server.requests) == 1
+    for reply in [cut(2, chunks=["One ", "two"]), reset(2, "One "), error_in_stream("broke", 2, text="One ")]:
+        with subtests.test(reply=reply):
+            model_server.clear()
+            model_server.script([reply])
+            deltas = client_of(hass, model_server.url).stream(ask())
+            assert (await anext(deltas)).content == "One "
+            with pytest.raises(ModelServerError) as caught:
+                await anext(deltas)
+            assert caught.value.kind is ErrorKind.UNAVAILABLE
+            assert len(model_server.requests) == 1
 
 
 async def test_ends_without_done(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -211,31 +211,32 @@ async def test_ends_without_done(hass: HomeAssistant, model_server: ModelServer)
     assert [(call.name, call.arguments) for call in calls] == [("a", '{"b": 1}')]
 
 
-@pytest.mark.parametrize("fault", [cut(3, chunks=["yes"]), hang(3, chunks=["yes"])])
 async def test_what_breaks_after_the_finish_is_forgiven(
-    hass: HomeAssistant, model_server: ModelServer, fault: Reply, monkeypatch: pytest.MonkeyPatch
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
-    monkeypatch.setattr("custom_components.home_agent.inference.client.GRACE", 0.01)
-    model_server.script([fault])
-    deltas = await collect(client_of(hass, model_server.url).stream(ask()))
-    assert spoken(deltas) == "yes"
-    assert deltas[-1].finish_reason == "stop"
+    for fault in [cut(3, chunks=["yes"]), hang(3, chunks=["yes"])]:
+        with subtests.test(fault=fault):
+            monkeypatch.setattr("custom_components.home_agent.inference.client.GRACE", 0.01)
+            model_server.script([fault])
+            deltas = await collect(client_of(hass, model_server.url).stream(ask()))
+            assert spoken(deltas) == "yes"
+            assert deltas[-1].finish_reason == "stop"
 
 
-@pytest.mark.parametrize(
-    ("after", "limit"), [(-1, "first_byte_timeout"), (0, "first_byte_timeout"), (2, "idle_timeout")]
-)
 async def test_silence_has_an_end(
-    hass: HomeAssistant, model_server: ModelServer, after: int, limit: str
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    naps = Naps()
-    model_server.script([hang(after)])
-    client = client_of(hass, model_server.url, naps=naps, **{limit: 0.05})
-    with pytest.raises(ModelServerError) as caught:
-        await collect(client.stream(ask()))
-    assert caught.value.kind is ErrorKind.TIMEOUT
-    assert naps.taken == []
-    await model_server.requests[0].gone.wait()
+    for after, limit in [(-1, "first_byte_timeout"), (0, "first_byte_timeout"), (2, "idle_timeout")]:
+        with subtests.test(after=after, limit=limit):
+            model_server.clear()
+            naps = Naps()
+            model_server.script([hang(after)])
+            client = client_of(hass, model_server.url, naps=naps, **{limit: 0.05})
+            with pytest.raises(ModelServerError) as caught:
+                await collect(client.stream(ask()))
+            assert caught.value.kind is ErrorKind.TIMEOUT
+            assert naps.taken == []
+            await model_server.requests[0].gone.wait()
 
 
 WARM = {
@@ -247,18 +248,20 @@ WARM = {
 WORD = b'data: {"choices":[{"index":0,"delta":{"content":"Well"}}]}\n\n'
 
 
-@pytest.mark.parametrize("kind", WARM)
-@pytest.mark.parametrize("said", [(), (WORD,)], ids=["from the beginning", "after a word"])
 async def test_what_says_nothing_is_no_progress(
-    hass: HomeAssistant, model_server: ModelServer, kind: str, said: tuple[bytes, ...]
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
     """A server that only keeps the connection open ends the request like one that is silent."""
-    model_server.script([raw(pieces=chain(said, repeat(WARM[kind])), gap=0.01)])
-    client = client_of(hass, model_server.url, first_byte_timeout=0.2, idle_timeout=0.2)
-    with pytest.raises(ModelServerError) as caught:
-        await collect(client.stream(ask()))
-    assert caught.value.kind is ErrorKind.TIMEOUT
-    await model_server.requests[0].gone.wait()
+    for said in [(), (WORD,)]:
+        for kind, nothing in WARM.items():
+            with subtests.test(kind, said=said):
+                model_server.clear()
+                model_server.script([raw(pieces=chain(said, repeat(nothing)), gap=0.01)])
+                client = client_of(hass, model_server.url, first_byte_timeout=0.2, idle_timeout=0.2)
+                with pytest.raises(ModelServerError) as caught:
+                    await collect(client.stream(ask()))
+                assert caught.value.kind is ErrorKind.TIMEOUT
+                await model_server.requests[0].gone.wait()
 
 
 async def test_a_server_that_never_ends_after_its_finish(

@@ -17,12 +17,16 @@ from homeassistant.core import HomeAssistant
 from tests.helpers.examples import many
 from tests.helpers.inference_kit import KEY, ask, client_of
 from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import Reply, error_in_stream, html, raw, reset, status
+from tests.servers.replies import error_in_stream, html, raw, reset, status
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+async def test_no_key_in_errors_logs_or_addresses(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    caplog: pytest.LogCaptureFixture,
+    subtests: pytest.Subtests,
+) -> None:
+    for reply in [
         status(401, f"Incorrect API key provided: {KEY}. Header X-Proxy: hunter22-proxy"),
         status(400, {"error": f"Bearer {KEY} hunter22-proxy"}),
         error_in_stream(f"bad key {KEY} hunter22-proxy"),
@@ -30,27 +34,31 @@ from tests.servers.replies import Reply, error_in_stream, html, raw, reset, stat
         raw(f"data: {KEY} hunter22-proxy\n\n".encode()),
         status(301, {}, headers={"Location": f"https://{KEY}@host/"}),
         reset(),
-    ],
-)
-async def test_no_key_in_errors_logs_or_addresses(
-    hass: HomeAssistant, model_server: ModelServer, reply: Reply, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    model_server.default = reply
-    client = client_of(hass, model_server.url, headers={"X-Proxy": "hunter22-proxy"})
-    with pytest.raises(ModelServerError) as caught:
-        await client.complete(ask())
-    shown = " ".join(
-        (caught.value.detail, str(caught.value), repr(caught.value), repr(client.endpoint), caplog.text)
-    )
-    assert KEY not in shown
-    assert "hunter22" not in shown
-    assert len(caught.value.detail) <= 200
-    request = model_server.requests[0]
-    assert KEY not in request.path + request.query
-    assert KEY.encode() not in request.raw
-    assert request.headers["authorization"] == f"Bearer {KEY}"
-    assert request.headers["x-proxy"] == "hunter22-proxy"
+    ]:
+        with subtests.test(reply=reply):
+            model_server.clear()
+            caplog.set_level(logging.DEBUG)
+            model_server.default = reply
+            client = client_of(hass, model_server.url, headers={"X-Proxy": "hunter22-proxy"})
+            with pytest.raises(ModelServerError) as caught:
+                await client.complete(ask())
+            shown = " ".join(
+                (
+                    caught.value.detail,
+                    str(caught.value),
+                    repr(caught.value),
+                    repr(client.endpoint),
+                    caplog.text,
+                )
+            )
+            assert KEY not in shown
+            assert "hunter22" not in shown
+            assert len(caught.value.detail) <= 200
+            request = model_server.requests[0]
+            assert KEY not in request.path + request.query
+            assert KEY.encode() not in request.raw
+            assert request.headers["authorization"] == f"Bearer {KEY}"
+            assert request.headers["x-proxy"] == "hunter22-proxy"
 
 
 async def test_a_redirect_carries_no_key_elsewhere(
@@ -84,17 +92,15 @@ def test_the_key_never_survives(before: str, after: str, code: int) -> None:
     assert len(error.detail) <= 200
 
 
-@pytest.mark.parametrize(
-    ("said", "shown"),
-    [
+def test_scrub(subtests: pytest.Subtests) -> None:
+    for said, shown in [
         ("key sk-abcdefgh1234 is wrong", "key *** is wrong"),
         ("Authorization: Bearer abc.def", "Authorization: Bearer ***"),
         ("https://u:pw@host/v1?key=AB&x=1", "https://***@host/v1?key=***&x=1"),
         ("two\n  lines", "two lines"),
-    ],
-)
-def test_scrub(said: str, shown: str) -> None:
-    assert scrub(said) == shown
+    ]:
+        with subtests.test(said=said, shown=shown):
+            assert scrub(said) == shown
 
 
 def test_errors_name_the_kind() -> None:
@@ -102,16 +108,15 @@ def test_errors_name_the_kind() -> None:
     assert (error.kind, error.status, error.detail) == (ErrorKind.BAD_REQUEST, 418, "418: no explanation")
 
 
-@pytest.mark.parametrize(
-    "base_url", ["", "ftp://x", "http://", "http://a b", "http://[::1", "http://host:99999/v1"]
-)
-async def test_addresses_that_make_no_sense(hass: HomeAssistant, base_url: str) -> None:
-    for dialect in ("openai", "auto"):
-        client = client_of(hass, base_url, dialect=dialect)
-        for attempt in (client.complete(ask()), client.model_list(), client.embed(["x"])):
-            with pytest.raises(ModelServerError) as caught:
-                await attempt
-            assert caught.value.kind is ErrorKind.BAD_REQUEST
+async def test_addresses_that_make_no_sense(hass: HomeAssistant, subtests: pytest.Subtests) -> None:
+    for base_url in ["", "ftp://x", "http://", "http://a b", "http://[::1", "http://host:99999/v1"]:
+        with subtests.test(base_url=base_url):
+            for dialect in ("openai", "auto"):
+                client = client_of(hass, base_url, dialect=dialect)
+                for attempt in (client.complete(ask()), client.model_list(), client.embed(["x"])):
+                    with pytest.raises(ModelServerError) as caught:
+                        await attempt
+                    assert caught.value.kind is ErrorKind.BAD_REQUEST
 
 
 async def test_unknown_dialect(hass: HomeAssistant) -> None:

@@ -177,26 +177,27 @@ async def test_a_person_hears_soon_that_others_are_first(
     assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
-@pytest.mark.parametrize("streams", [True, False])
 async def test_who_stops_leaves_the_queue_clean(
-    client: ModelClient, model_server: ModelServer, *, streams: bool
+    client: ModelClient, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
-    model_server.script([hang()])
-    async with asked(client, "first", person("hall")) as running:
-        await model_server.arrived(1)
-        waiting = asyncio.create_task(
-            collect(client.stream(ask("light", caller=person("kitchen"))))
-            if streams
-            else client.complete(ask("light", caller=person("kitchen")))  # type: ignore[arg-type]
-        )
-        await until_waiting(client, 1)
-        waiting.cancel()
-        await asyncio.wait([waiting])
-        assert (client.queue.running, client.queue.waiting) == (1, 0)
-        running.cancel()
-        await asyncio.wait([running])
-    assert (client.queue.running, client.queue.waiting) == (0, 0)
-    assert (await client.complete(ask("light", caller=person("office")))).content == "Done."
+    for streams in [True, False]:
+        with subtests.test(streams=streams):
+            model_server.script([hang()])
+            async with asked(client, "first", person("hall")) as running:
+                await model_server.arrived(1)
+                waiting = asyncio.create_task(
+                    collect(client.stream(ask("light", caller=person("kitchen"))))
+                    if streams
+                    else client.complete(ask("light", caller=person("kitchen")))  # type: ignore[arg-type]
+                )
+                await until_waiting(client, 1)
+                waiting.cancel()
+                await asyncio.wait([waiting])
+                assert (client.queue.running, client.queue.waiting) == (1, 0)
+                running.cancel()
+                await asyncio.wait([running])
+            assert (client.queue.running, client.queue.waiting) == (0, 0)
+            assert (await client.complete(ask("light", caller=person("office")))).content == "Done."
 
 
 async def test_a_tool_of_a_turn_does_not_wait_for_the_turn(

@@ -102,20 +102,19 @@ async def test_openai_answer(hass: HomeAssistant, model_server: ModelServer) -> 
     assert spoken(deltas) == "Let me see."
 
 
-@pytest.mark.parametrize(
-    ("schema", "strict"),
-    [
+async def test_strict_only_where_strict_is_possible(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for schema, strict in [
         ({**SCHEMA, "additionalProperties": False}, True),
         (SCHEMA, False),
         ({"anyOf": [{"type": "string"}, {"type": "object"}]}, False),
         ({"type": "array", "items": {"type": "string"}}, True),
-    ],
-)
-async def test_strict_only_where_strict_is_possible(
-    hass: HomeAssistant, model_server: ModelServer, schema: dict[str, Any], strict: bool
-) -> None:
-    await client_of(hass, model_server.url).complete(ask(response_schema=schema))
-    assert model_server.requests[0].json["response_format"]["json_schema"]["strict"] is strict
+    ]:
+        with subtests.test(schema=schema, strict=strict):
+            model_server.clear()
+            await client_of(hass, model_server.url).complete(ask(response_schema=schema))
+            assert model_server.requests[0].json["response_format"]["json_schema"]["strict"] is strict
 
 
 async def test_anything_a_template_can_hold_is_sent(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -155,9 +154,10 @@ async def test_what_came_with_a_call_goes_back_with_it(
     assert sent == [{**back, "extra_content": signature}, other]
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
+async def test_azure_addresses(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for case in [
         ("", None, f"{DEPLOYMENTS}/test-model/chat/completions?{VERSION}", f"/openai/models?{VERSION}"),
         (
             "/openai",
@@ -178,22 +178,20 @@ async def test_what_came_with_a_call_goes_back_with_it(
             "/openai/models?api-version=2024-02-01",
         ),
         ("/openai/v1/", None, "/openai/v1/chat/completions", "/openai/v1/models"),
-    ],
-)
-async def test_azure_addresses(
-    hass: HomeAssistant, model_server: ModelServer, case: tuple[str, str | None, str, str]
-) -> None:
-    base, version, chat, models = case
-    client = client_of(hass, model_server.address + base, dialect="azure", api_version=version)
-    assert (await client.complete(ask())).content == "Done."
-    await client.model_list()
-    assert await client.embed(["a"]) == [embedding("a", 256)]
-    asked, listed, embedded = model_server.requests
-    assert f"{asked.path}?{asked.query}".rstrip("?") == chat
-    assert f"{listed.path}?{listed.query}".rstrip("?") == models
-    assert embedded.path.endswith("/embeddings")
-    assert asked.headers["api-key"] == listed.headers["api-key"] == KEY
-    assert "authorization" not in asked.headers
+    ]:
+        with subtests.test(case=case):
+            model_server.clear()
+            base, version, chat, models = case
+            client = client_of(hass, model_server.address + base, dialect="azure", api_version=version)
+            assert (await client.complete(ask())).content == "Done."
+            await client.model_list()
+            assert await client.embed(["a"]) == [embedding("a", 256)]
+            asked, listed, embedded = model_server.requests
+            assert f"{asked.path}?{asked.query}".rstrip("?") == chat
+            assert f"{listed.path}?{listed.query}".rstrip("?") == models
+            assert embedded.path.endswith("/embeddings")
+            assert asked.headers["api-key"] == listed.headers["api-key"] == KEY
+            assert "authorization" not in asked.headers
 
 
 async def test_ollama_request(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -272,9 +270,10 @@ async def test_ollama_answer(hass: HomeAssistant, model_server: ModelServer) -> 
     assert len(model_server.requests) == 3
 
 
-@pytest.mark.parametrize(
-    ("show", "options", "num_ctx"),
-    [
+async def test_num_ctx_is_never_the_servers_default(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for show, options, num_ctx in [
         ({"model_info": {"llama.context_length": 131072}}, {}, 8192),
         ({"model_info": {"gemma.context_length": 2048}}, {}, 2048),
         (
@@ -285,15 +284,13 @@ async def test_ollama_answer(hass: HomeAssistant, model_server: ModelServer) -> 
         ([], {}, 8192),
         ({"model_info": {"llama.context_length": 131072}}, {"num_ctx": 12000}, 12000),
         ({"model_info": {"llama.context_length": 131072}}, {"max_tokens": 9000}, 16384),
-    ],
-)
-async def test_num_ctx_is_never_the_servers_default(
-    hass: HomeAssistant, model_server: ModelServer, show: Any, options: dict[str, int], num_ctx: int
-) -> None:
-    model_server.on(on_path("/api/show"), status(200, show))
-    client = client_of(hass, model_server.ollama_url, dialect="ollama")
-    await client.complete(ask(**options))
-    assert model_server.chats[0].json["options"]["num_ctx"] == num_ctx
+    ]:
+        with subtests.test(show=show, options=options):
+            model_server.clear()
+            model_server.on(on_path("/api/show"), status(200, show))
+            client = client_of(hass, model_server.ollama_url, dialect="ollama")
+            await client.complete(ask(**options))
+            assert model_server.chats[0].json["options"]["num_ctx"] == num_ctx
 
 
 async def test_num_ctx_grows_with_the_prompt_and_stays(
@@ -318,39 +315,42 @@ async def test_num_ctx_grows_with_the_prompt_and_stays(
     ]
 
 
-@pytest.mark.parametrize("reply", [html(), status(400, "no show here")])
-async def test_ollama_without_show(hass: HomeAssistant, model_server: ModelServer, reply: Any) -> None:
-    model_server.on(on_path("/api/show"), reply)
-    client = client_of(hass, model_server.ollama_url, dialect="ollama")
-    for _ in range(2):
-        await client.complete(ask(thinking=True))
-    assert [request.path for request in model_server.requests].count("/ollama/api/show") == 1
-    assert model_server.chats[0].json["think"] is True
+async def test_ollama_without_show(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    for reply in [html(), status(400, "no show here")]:
+        with subtests.test(reply=reply):
+            model_server.clear()
+            model_server.on(on_path("/api/show"), reply)
+            client = client_of(hass, model_server.ollama_url, dialect="ollama")
+            for _ in range(2):
+                await client.complete(ask(thinking=True))
+            assert [request.path for request in model_server.requests].count("/ollama/api/show") == 1
+            assert model_server.chats[0].json["think"] is True
 
 
-@pytest.mark.parametrize(
-    ("model", "effort", "told"),
-    [
+async def test_no_thinking_in_the_way_that_a_model_knows(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    """Models that always think are told to think little, some read a word in the prompt."""
+    for model, effort, told in [
         ("gpt-oss:20b", "low", False),
         ("o4-mini", "low", False),
         ("gpt-4o", None, False),
         ("qwen3-8b", None, True),
         ("qwen3-4b-instruct-2507", None, False),
         ("qwen2.5-7b", None, False),
-    ],
-)
-async def test_no_thinking_in_the_way_that_a_model_knows(
-    hass: HomeAssistant, model_server: ModelServer, model: str, effort: str | None, told: bool
-) -> None:
-    """Models that always think are told to think little, some read a word in the prompt."""
-    messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]
-    client = client_of(hass, model_server.url, model=model)
-    await client.complete(ChatRequest(messages=messages, thinking=False))
-    await client.complete(ChatRequest(messages=messages, thinking=True))
-    off, on = (request.json for request in model_server.requests)
-    assert off.get("reasoning_effort") == effort
-    assert off["chat_template_kwargs"] == {"enable_thinking": False, "thinking": False}
-    assert off["messages"][0]["content"] == ("Be kind.\n/no_think" if told else "Be kind.")
-    assert off["messages"][1:] == on["messages"][1:]
-    assert on["messages"] == messages
-    assert "reasoning_effort" not in on
+    ]:
+        with subtests.test(model=model, effort=effort):
+            model_server.clear()
+            messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]
+            client = client_of(hass, model_server.url, model=model)
+            await client.complete(ChatRequest(messages=messages, thinking=False))
+            await client.complete(ChatRequest(messages=messages, thinking=True))
+            off, on = (request.json for request in model_server.requests)
+            assert off.get("reasoning_effort") == effort
+            assert off["chat_template_kwargs"] == {"enable_thinking": False, "thinking": False}
+            assert off["messages"][0]["content"] == ("Be kind.\n/no_think" if told else "Be kind.")
+            assert off["messages"][1:] == on["messages"][1:]
+            assert on["messages"] == messages
+            assert "reasoning_effort" not in on

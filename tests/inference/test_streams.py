@@ -98,16 +98,16 @@ def without_ids(deltas: list[Delta]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-def test_whole_and_byte_by_byte(name: str) -> None:
-    stream = STREAMS[name]
-    assert summary(replay(name, [stream])) == EXPECTED[name]
-    assert summary(replay(name, [stream[i : i + 1] for i in range(len(stream))])) == EXPECTED[name]
+def test_whole_and_byte_by_byte(subtests: pytest.Subtests) -> None:
+    for name, expected in EXPECTED.items():
+        with subtests.test(name):
+            stream = STREAMS[name]
+            assert summary(replay(name, [stream])) == expected
+            assert summary(replay(name, [stream[i : i + 1] for i in range(len(stream))])) == expected
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-@settings(max_examples=many(60), deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
+@settings(max_examples=many(300), deadline=None, suppress_health_check=list(HealthCheck))
+@given(name=st.sampled_from(sorted(EXPECTED)), data=st.data())
 def test_any_chunking_gives_the_same_deltas(name: str, data: st.DataObject) -> None:
     stream = STREAMS[name]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=40)))
@@ -139,9 +139,8 @@ def test_a_call_waits_while_its_arguments_are_unfinished() -> None:
     assert [(call.name, call.arguments) for call in last.tool_calls] == [("a", '{"x": 1}'), ("b", '{"y": 2}')]
 
 
-@pytest.mark.parametrize(
-    ("entries", "expected"),
-    [
+def test_calls_in_odd_fragments(subtests: pytest.Subtests) -> None:
+    for entries, expected in [
         ([{"index": 0, "function": {"name": "a", "arguments": None}}], [("a", "{}")]),
         (
             [
@@ -166,18 +165,16 @@ def test_a_call_waits_while_its_arguments_are_unfinished() -> None:
             [("a", "{}"), ("b", "{}")],
         ),
         ([{"id": "k1", "name": "a", "arguments": {"b": 1}}], [("a", '{"b":1}')]),
-    ],
-)
-def test_calls_in_odd_fragments(entries: list[dict[str, Any]], expected: list[tuple[str, str]]) -> None:
-    answer = WIRES[Dialect.OPENAI].answer()
-    deltas = [answer.read({"choices": [{"delta": {"tool_calls": [entry]}}]}) for entry in entries]
-    calls = [call for delta in [*deltas, answer.close()] if delta for call in delta.tool_calls]
-    assert [(call.name, call.arguments) for call in calls] == expected
+    ]:
+        with subtests.test(entries=entries, expected=expected):
+            answer = WIRES[Dialect.OPENAI].answer()
+            deltas = [answer.read({"choices": [{"delta": {"tool_calls": [entry]}}]}) for entry in entries]
+            calls = [call for delta in [*deltas, answer.close()] if delta for call in delta.tool_calls]
+            assert [(call.name, call.arguments) for call in calls] == expected
 
 
-@pytest.mark.parametrize(
-    ("delta", "words", "thoughts"),
-    [
+def test_contents_in_odd_shapes(subtests: pytest.Subtests) -> None:
+    for delta, words, thoughts in [
         (
             {
                 "content": [
@@ -193,12 +190,11 @@ def test_calls_in_odd_fragments(entries: list[dict[str, Any]], expected: list[tu
         ({"content": None, "refusal": "No."}, "No.", ""),
         ({"reasoning": "same", "reasoning_content": "same"}, "", "same"),
         ({"content": 5, "tool_calls": [None]}, "", ""),
-    ],
-)
-def test_contents_in_odd_shapes(delta: dict[str, Any], words: str, thoughts: str) -> None:
-    answer = WIRES[Dialect.OPENAI].answer()
-    read = answer.read({"choices": [{"delta": delta}]}) or Delta()
-    assert (read.content, read.thinking) == (words, thoughts)
+    ]:
+        with subtests.test(delta=delta, words=words):
+            answer = WIRES[Dialect.OPENAI].answer()
+            read = answer.read({"choices": [{"delta": delta}]}) or Delta()
+            assert (read.content, read.thinking) == (words, thoughts)
 
 
 def test_half_a_character_is_replaced() -> None:
@@ -206,54 +202,48 @@ def test_half_a_character_is_replaced() -> None:
     assert spoken(replay("x.sse", [lone])) == "a\ufffd"
 
 
-@pytest.mark.parametrize(
-    ("stream", "failure"),
-    [
+def test_what_is_no_json_is_said(subtests: pytest.Subtests) -> None:
+    for stream, failure in [
         (b"<!DOCTYPE html><html>", "not JSON: a web page"),
         (b"Internal Server Error", "not JSON"),
         (b"data: oops\n\n", "not JSON"),
         (b'data: {"a": \n\n', "broken JSON"),
         (b'{"a": [', "broken JSON"),
         (b"data: " + b"[" * 5000, "broken JSON"),
-    ],
-)
-def test_what_is_no_json_is_said(stream: bytes, failure: str) -> None:
-    reader = JSONReader()
-    assert [*reader.feed(stream), *reader.close(), *reader.feed(b"{}\n"), *reader.close()] == []
-    assert reader.failure == failure
+    ]:
+        with subtests.test(stream=stream, failure=failure):
+            reader = JSONReader()
+            assert [*reader.feed(stream), *reader.close(), *reader.feed(b"{}\n"), *reader.close()] == []
+            assert reader.failure == failure
 
 
-@pytest.mark.parametrize(
-    ("stream", "objects"),
-    [
+def test_json_in_odd_dress(subtests: pytest.Subtests) -> None:
+    for stream, objects in [
         (b'data: {"a":\ndata: 1\ndata: }\n\n', [{"a": 1}]),
         (b'{\n  "a": {\n  },\n  "b": 2\n}\n', [{"a": {}, "b": 2}]),
         (b'event: message\nid: 4\nretry: 10\ndata:{"a":1}\n\n', [{"a": 1}]),
         (b'data: {"a":1}\rdata: {"a":2}\r\r', [{"a": 1}, {"a": 2}]),
         (b'data: {"a":"\xff"}\n\n', [{"a": "\ufffd"}]),
-    ],
-)
-def test_json_in_odd_dress(stream: bytes, objects: list[Any]) -> None:
-    for size in (1, 3, len(stream)):
-        reader = JSONReader()
-        found = [o for i in range(0, len(stream), size) for o in reader.feed(stream[i : i + size])]
-        assert found + reader.close() == objects
-        assert reader.failure is None
+    ]:
+        with subtests.test(stream=stream, objects=objects):
+            for size in (1, 3, len(stream)):
+                reader = JSONReader()
+                found = [o for i in range(0, len(stream), size) for o in reader.feed(stream[i : i + size])]
+                assert found + reader.close() == objects
+                assert reader.failure is None
 
 
-@pytest.mark.parametrize(
-    ("chunk", "failure"),
-    [
+def test_memory_is_bounded(subtests: pytest.Subtests) -> None:
+    for chunk, failure in [
         (b"x" * 70, "a line of the answer is too long"),
         (b'{"a":1}\n' * 30, "the answer is too large"),
         (b"{\n" * 60, "a line of the answer is too long"),
-    ],
-)
-def test_memory_is_bounded(chunk: bytes, failure: str) -> None:
-    reader = JSONReader(line_bytes=64, body_bytes=200)
-    for _ in range(5):
-        reader.feed(chunk)
-    assert reader.failure == failure
+    ]:
+        with subtests.test(chunk=chunk, failure=failure):
+            reader = JSONReader(line_bytes=64, body_bytes=200)
+            for _ in range(5):
+                reader.feed(chunk)
+            assert reader.failure == failure
 
 
 JSON = st.recursive(
@@ -284,9 +274,8 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize("dialect", list(Dialect))
-@settings(max_examples=many(150), deadline=None)
-@given(data=JSON)
+@settings(max_examples=many(400), deadline=None)
+@given(dialect=st.sampled_from(list(Dialect)), data=JSON)
 def test_no_shape_of_json_escapes(dialect: Dialect, data: Any) -> None:
     """Whatever a server says, it becomes an answer or a ModelServerError."""
     answer = WIRES[dialect].answer()

@@ -20,11 +20,11 @@ from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
 from tests.helpers.agent import Agent
-from tests.helpers.indexed import async_indexed, embedded, embedding_options, issues, later, settled
+from tests.helpers.indexed import async_indexed, embedded, embedding_options, issues, settled
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.chroma import ChromaServer
-from tests.servers.model_server import ModelServer, embedding, on_path
-from tests.servers.replies import status, text, tool_calls
+from tests.servers.model_server import ModelServer, embedding
+from tests.servers.replies import text, tool_calls
 
 COFFEE = """\
 # Coffee machine
@@ -154,8 +154,7 @@ async def test_what_has_nothing_to_do_with_it_stays_out(start: Start) -> None:
         assert HEADING not in agent.server.chats[-1].raw.decode()
 
 
-@pytest.mark.parametrize("mode", ["direct", "vector_db"])
-@pytest.mark.parametrize("custom", ["", "You are a butler.", "House: {{ entity_context }}"])
+@pytest.mark.parametrize(("mode", "custom"), [("direct", ""), ("vector_db", "House: {{ entity_context }}")])
 async def test_in_each_mode_with_each_prompt(
     start: Start, other_model_server: ModelServer, mode: str, custom: str
 ) -> None:
@@ -386,37 +385,37 @@ async def test_they_are_there_until_the_agent_is_removed(
     assert not stored.exists()
 
 
-@pytest.mark.parametrize(
-    "content",
-    ['{"collections": []}', '{"collections": {"manuals": {"a.md": {"digest": "", "passages": [1]}}}}', "no"],
-)
-async def test_a_damaged_file_is_set_aside(start: Start, content: str) -> None:
+async def test_a_damaged_file_is_set_aside(start: Start) -> None:
     agent = await start()
-    await fill(agent)
-    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
-    path = Path(agent.hass.config.path(".storage", f"home_agent.library.{agent.entry.entry_id}"))
-    key = f"home_agent.library.{agent.entry.entry_id}"
-    written = f'{{"version": 1, "minor_version": 1, "key": "{key}", "data": {content}}}'
-    await agent.hass.async_add_executor_job(path.write_text, written)
-    assert await agent.hass.config_entries.async_setup(agent.entry.entry_id)
-    await settled(agent.hass)
-    assert "collection_missing" in issues(agent.hass)
-    assert list(path.parent.glob("home_agent.library.*.corrupt*"))
+    hass, key = agent.hass, f"home_agent.library.{agent.entry.entry_id}"
+    path = Path(hass.config.path(".storage", key))
+    for number, content in enumerate(
+        (
+            '{"collections": []}',
+            '{"collections": {"manuals": {"a.md": {"digest": "", "passages": [1]}}}}',
+            "no",
+        )
+    ):
+        await fill(agent)
+        assert await hass.config_entries.async_unload(agent.entry.entry_id)
+        written = f'{{"version": 1, "minor_version": 1, "key": "{key}", "data": {content}}}'
+        await hass.async_add_executor_job(path.write_text, written)
+        assert await hass.config_entries.async_setup(agent.entry.entry_id)
+        await settled(hass)
+        assert "collection_missing" in issues(hass)
+        assert list(path.parent.glob("home_agent.library.*.corrupt*")), number
 
 
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
+async def test_what_is_refused(start: Start) -> None:
+    agent = await start()
+    for data, sentence in (
         ({"collection": "recipes"}, "not one of the additional collections: manuals"),
         ({"folder": "../elsewhere"}, "inside the configuration directory"),
         ({"folder": ".storage"}, "hidden"),
         ({"folder": "nothing"}, "no folder with this name"),
-    ],
-)
-async def test_what_is_refused(start: Start, data: dict[str, str], sentence: str) -> None:
-    agent = await start()
-    with pytest.raises(ServiceValidationError, match=sentence):
-        await fill(agent, **data)
+    ):
+        with pytest.raises(ServiceValidationError, match=sentence):
+            await fill(agent, **data)
 
 
 async def test_only_administrators(start: Start, hass_read_only_user: MockUser) -> None:
@@ -442,20 +441,6 @@ async def test_a_missing_collection_is_a_warning(
     assert passages(agent)
     await fill(agent, "recipes")
     assert not issues(agent.hass)
-
-
-async def test_words_answer_while_the_embedder_is_down(start: Start, other_model_server: ModelServer) -> None:
-    """What got no vector is said, found by words, and made up for."""
-    agent = await start(**embedding_options(other_model_server))
-    other_model_server.on(on_path("/embeddings"), status(500, "out of memory"))
-    report = await fill(agent)
-    assert (report["indexed"], report["failed"]) == (0, 3)
-    await agent.say("How do I descale the coffee machine?")
-    assert passages(agent)
-    other_model_server.clear()
-    await later(agent.hass)
-    assert not issues(agent.hass)
-    assert any("vinegar" in sent for sent in embedded(other_model_server))
 
 
 async def test_what_cannot_be_looked_for_is_not_missing(

@@ -111,9 +111,12 @@ def test_what_is_known_is_not_cut_again(root: Path) -> None:
     assert again["texts/bins.txt"].passages == ("Glass goes out on Friday.",)
 
 
-@pytest.mark.parametrize(
-    ("folder", "key"),
-    [
+def test_folders_that_are_not_read(root: Path, subtests: pytest.Subtests) -> None:
+    (root / ".storage").mkdir()
+    (root / "way_out").symlink_to("/etc")
+    (root / "back_door").symlink_to(root / ".storage")
+    (root / "itself").symlink_to(root)
+    for folder, key in [
         ("..", "folder_outside"),
         ("texts/../..", "folder_outside"),
         ("/etc", "folder_outside"),
@@ -125,22 +128,18 @@ def test_what_is_known_is_not_cut_again(root: Path) -> None:
         ("texts/.git", "folder_hidden"),
         ("back_door", "folder_hidden"),
         ("itself", "folder_hidden"),
-    ],
-)
-def test_folders_that_are_not_read(root: Path, folder: str, key: str) -> None:
-    (root / ".storage").mkdir()
-    (root / "way_out").symlink_to("/etc")
-    (root / "back_door").symlink_to(root / ".storage")
-    (root / "itself").symlink_to(root)
-    with pytest.raises(FolderRefused) as refused:
-        find_folder(root, folder)
-    assert refused.value.key == key
+    ]:
+        with subtests.test(folder=folder, key=key):
+            with pytest.raises(FolderRefused) as refused:
+                find_folder(root, folder)
+            assert refused.value.key == key
 
 
-@pytest.mark.parametrize("folder", ["nothing", "texts/nothing", "texts/bins.txt", "loop"])
-def test_a_folder_that_is_gone(root: Path, folder: str) -> None:
+def test_a_folder_that_is_gone(root: Path, subtests: pytest.Subtests) -> None:
     (root / "loop").symlink_to(root / "loop")
-    assert find_folder(root, folder) == (folder, None)
+    for folder in ["nothing", "texts/nothing", "texts/bins.txt", "loop"]:
+        with subtests.test(folder):
+            assert find_folder(root, folder) == (folder, None)
 
 
 def test_files_that_are_never_read(root: Path) -> None:

@@ -207,20 +207,21 @@ def test_feature_bits_are_those_of_home_assistant() -> None:
         assert set(abilities_of(domain, {"supported_features": flags})) == expected
 
 
-@pytest.mark.parametrize(
-    ("modes", "expected"),
-    [
+def test_colour_modes_say_what_a_light_can_do(subtests: pytest.Subtests) -> None:
+    for modes, expected in [
         (["onoff"], ()),
         (["brightness"], ("brightness",)),
         (["color_temp"], ("brightness", "color_temp")),
         (["rgbw"], ("brightness", "color", "white")),
         (None, ()),
         ("nonsense", ()),
-    ],
-)
-def test_colour_modes_say_what_a_light_can_do(modes: object, expected: tuple[str, ...]) -> None:
-    assert abilities_of("light", {"supported_color_modes": modes, "supported_features": "odd"}) == expected
-    assert abilities_of("light", {}, {"supported_color_modes": modes}) == expected
+    ]:
+        with subtests.test(modes=modes, expected=expected):
+            assert (
+                abilities_of("light", {"supported_color_modes": modes, "supported_features": "odd"})
+                == expected
+            )
+            assert abilities_of("light", {}, {"supported_color_modes": modes}) == expected
 
 
 async def test_a_caller_that_gives_up_does_not_stop_the_others(house: HomeAssistant, known: House) -> None:

@@ -21,7 +21,7 @@ from tests.servers.chroma import ChromaServer
 from tests.servers.chroma_between import ChromaBetween
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer, embedding, on_path
-from tests.servers.replies import Reply, hang, html, reset, status, text
+from tests.servers.replies import Reply, hang, reset, status, text
 
 type Break = Callable[[ModelServer], None]
 
@@ -89,8 +89,6 @@ def vectors(*rows: list[float]) -> Reply:
 EMBEDDER_FAULTS: dict[str, tuple[Break, str]] = {
     "resets": (answer_with(reset()), "embedder_unavailable"),
     "hangs": (answer_with(hang()), "embedder_unavailable"),
-    "500": (answer_with(status(500)), "embedder_unavailable"),
-    "html": (answer_with(html()), "embedder_unavailable"),
     "401": (answer_with(status(401)), "embedder_refused"),
     "wrong count": (answer_with(vectors([1.0] * 256, [1.0] * 256)), "embedder_unavailable"),
 }
@@ -150,18 +148,6 @@ async def test_another_dimension(
         await answers(agent)
         assert "light.reading_lamp" in await found(agent)
         assert not issues(agent.hass)
-
-
-async def test_another_dimension_after_a_restart(
-    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
-) -> None:
-    """The model was replaced while Home Assistant was down."""
-    async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
-        assert await hass.config_entries.async_unload(agent.entry.entry_id)
-        embedder.dimensions = 128
-        assert await hass.config_entries.async_setup(agent.entry.entry_id)
-        await settled(hass)
-        assert "light.reading_lamp" in await found(agent)
 
 
 def chroma_options(chroma: ChromaServer, port: int | None = None) -> dict[str, Any]:

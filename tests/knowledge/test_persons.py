@@ -40,14 +40,15 @@ async def test_a_user_is_the_person_who_has_the_account(hass: HomeAssistant, use
     assert await async_person_of_user(hass, "gone") is None
 
 
-@pytest.mark.parametrize("said", ["person.anna", "p-anna", "anna", " ANNA "])
 async def test_a_person_is_found_by_id_and_by_name(
-    hass: HomeAssistant, users: dict[str, str], said: str
+    hass: HomeAssistant, users: dict[str, str], subtests: pytest.Subtests
 ) -> None:
     """Whoever calls a service may write what is at hand."""
-    found = await async_find_person(hass, said)
-    assert found is not None
-    assert found.id == "p-anna"
+    for said in ["person.anna", "p-anna", "anna", " ANNA "]:
+        with subtests.test(said=said):
+            found = await async_find_person(hass, said)
+            assert found is not None
+            assert found.id == "p-anna"
 
 
 async def test_whom_nobody_knows_is_nobody(hass: HomeAssistant, users: dict[str, str]) -> None:
@@ -58,17 +59,20 @@ async def test_whom_nobody_knows_is_nobody(hass: HomeAssistant, users: dict[str,
     assert await async_find_person(hass, "zoe") is None
 
 
-@pytest.mark.parametrize(
-    ("who", "device", "named"),
-    [("anna", None, "Anna"), ("anna", "tablet", "Anna"), (None, "tablet", "Carl"), (None, "other", None)],
-)
 async def test_the_model_is_told_who_speaks(
-    agent: Agent, users: dict[str, str], who: str | None, device: str | None, named: str | None
+    agent: Agent, users: dict[str, str], subtests: pytest.Subtests
 ) -> None:
     """The account counts before the device's owner."""
-    agent.server.script([text("Good evening.")])
-    context = Context(user_id=users[who]) if who else Context()
-    await agent.say("good evening", context=context, device_id=device)
-    sent = agent.server.chats[-1].messages[-1]["content"]
-    line = next(line for line in sent.splitlines() if line.startswith("Speaker: "))
-    assert line.startswith(f"Speaker: {named}, " if named else "Speaker: language")
+    for who, device, named in [
+        ("anna", None, "Anna"),
+        ("anna", "tablet", "Anna"),
+        (None, "tablet", "Carl"),
+        (None, "other", None),
+    ]:
+        with subtests.test(who=who, device=device):
+            agent.server.script([text("Good evening.")])
+            context = Context(user_id=users[who]) if who else Context()
+            await agent.say("good evening", context=context, device_id=device)
+            sent = agent.server.chats[-1].messages[-1]["content"]
+            line = next(line for line in sent.splitlines() if line.startswith("Speaker: "))
+            assert line.startswith(f"Speaker: {named}, " if named else "Speaker: language")

@@ -5,9 +5,9 @@ import pytest
 from custom_components.home_agent.memory.sentences import holds_secret
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_secrets_are_seen(subtests: pytest.Subtests) -> None:
+    """In the languages that are spoken, with and without spaces in the digits."""
+    for text in [
         "the garage code is 1234",
         "Der Code für die Alarmanlage ist 4711",
         "my PIN is 9 8 7 6",
@@ -29,16 +29,14 @@ from custom_components.home_agent.memory.sentences import holds_secret
         "le code est douze trente-quatre",
         "four seven one one is the code of the alarm",
         "4711 is the alarm code",
-    ],
-)
-def test_secrets_are_seen(text: str) -> None:
-    """In the languages that are spoken, with and without spaces in the digits."""
-    assert holds_secret(text)
+    ]:
+        with subtests.test(text=text):
+            assert holds_secret(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_none_may_be_learned(subtests: pytest.Subtests) -> None:
+    """Words for secrets without a secret, and numbers without such a word."""
+    for text in [
         "my birthday is March 15 1984",
         "Anna likes the code review at work",
         "We have 1200 books",
@@ -54,8 +52,6 @@ def test_secrets_are_seen(text: str) -> None:
         "The heating is set to 21",
         "The meeting is in room 1234",
         "Spinning class is on Tuesday",
-    ],
-)
-def test_what_is_none_may_be_learned(text: str) -> None:
-    """Words for secrets without a secret, and numbers without such a word."""
-    assert not holds_secret(text)
+    ]:
+        with subtests.test(text=text):
+            assert not holds_secret(text)

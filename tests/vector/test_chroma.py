@@ -228,35 +228,35 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("fault", ERRORS)
+WORKS: list[tuple[str, Callable[[ChromaStore], Awaitable[object]]]] = [
+    ("/query", lambda store: store.async_search("things", VECTOR, 1)),
+    ("/get", lambda store: store.async_hashes("things")),
+    ("/upsert", lambda store: store.async_upsert("things", [ENTRY])),
+    ("/delete", lambda store: store.async_delete("things", ["a"])),
+    ("/collections", lambda store: store.async_collections()),
+]
+
+
 async def test_errors(
     chroma_stand_in: ChromaStandIn,
     session: aiohttp.ClientSession,
     monkeypatch: pytest.MonkeyPatch,
-    fault: str,
+    subtests: pytest.Subtests,
 ) -> None:
     """Each fault is one problem with a short sentence, in every request; afterwards everything works."""
-    reply, problem = ERRORS[fault]
     monkeypatch.setattr(chroma, "MAX_ANSWER", 1000)
-    if fault == "hang":
-        monkeypatch.setattr(chroma, "SECONDS", 0.1)
-    store = store_at(session, chroma_stand_in, token=TOKEN)
-    await store.async_start()
-    works: list[tuple[str, Callable[[], Awaitable[object]]]] = [
-        ("/query", lambda: store.async_search("things", VECTOR, 1)),
-        ("/get", lambda: store.async_hashes("things")),
-        ("/upsert", lambda: store.async_upsert("things", [ENTRY])),
-        ("/delete", lambda: store.async_delete("things", ["a"])),
-        ("/collections", store.async_collections),
-    ]
-    for ending, work in works:
-        chroma_stand_in.on(ending, reply)
-        assert (await failure(work())).problem is problem, ending
-        chroma_stand_in.clear()
-    if fault == "hang":
-        monkeypatch.setattr(chroma, "SECONDS", 30)
-    for _, work in works:
-        await work()
+    for fault, (reply, problem) in ERRORS.items():
+        with subtests.test(fault):
+            monkeypatch.setattr(chroma, "SECONDS", 0.1 if fault == "hang" else 30)
+            store = store_at(session, chroma_stand_in, token=TOKEN)
+            await store.async_start()
+            for ending, work in WORKS:
+                chroma_stand_in.on(ending, reply)
+                assert (await failure(work(store))).problem is problem, ending
+                chroma_stand_in.clear()
+            monkeypatch.setattr(chroma, "SECONDS", 30)
+            for _, work in WORKS:
+                await work(store)
 
 
 ODD_ANSWERS: list[Any] = [
@@ -271,29 +271,30 @@ ODD_ANSWERS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("answer", ODD_ANSWERS, ids=str)
 async def test_odd_answers(
-    chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession, answer: Any
+    chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession, subtests: pytest.Subtests
 ) -> None:
     """Whatever a server answers, it is a VectorStoreError or a result."""
-    reply = Reply(body=json.dumps(answer).encode())
-    for ending in ("/query", "/get", "/collections", "/things", "/pre-flight-checks", "/count"):
-        chroma_stand_in.clear()
-        chroma_stand_in.on(ending, reply)
-        store = store_at(session, chroma_stand_in)
-        for work in (
-            store.async_start(),
-            store.async_collections(),
-            store.async_hashes("things"),
-            store.async_search("things", VECTOR, 1),
-            store.async_upsert("things", [ENTRY]),
-            store.async_create("things", MADE_BY),
-        ):
-            try:
-                await work
-            except VectorStoreError as err:
-                assert err.problem is StoreProblem.INVALID  # noqa: PT017 - not every answer is one
-    chroma_stand_in.clear()
+    for answer in ODD_ANSWERS:
+        with subtests.test(answer=answer):
+            reply = Reply(body=json.dumps(answer).encode())
+            for ending in ("/query", "/get", "/collections", "/things", "/pre-flight-checks", "/count"):
+                chroma_stand_in.clear()
+                chroma_stand_in.on(ending, reply)
+                store = store_at(session, chroma_stand_in)
+                for work in (
+                    store.async_start(),
+                    store.async_collections(),
+                    store.async_hashes("things"),
+                    store.async_search("things", VECTOR, 1),
+                    store.async_upsert("things", [ENTRY]),
+                    store.async_create("things", MADE_BY),
+                ):
+                    try:
+                        await work
+                    except VectorStoreError as err:
+                        assert err.problem is StoreProblem.INVALID  # noqa: PT017 - not every answer is one
+            chroma_stand_in.clear()
 
 
 async def test_another_server(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:

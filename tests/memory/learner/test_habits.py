@@ -130,35 +130,33 @@ def test_what_is_no_single_act() -> None:
     assert found.person is None
 
 
-@pytest.mark.parametrize(
-    ("value", "late", "device", "habits"),
-    [("on", 120, "kettle", 1), ("on", 120, "other", 2), ("off", 120, "kettle", 2), ("on", 9000, "kettle", 2)],
-)
-def test_a_plug_and_what_it_draws(value: str, late: float, device: str, habits: int) -> None:
+def test_a_plug_and_what_it_draws(subtests: pytest.Subtests) -> None:
     """The act stays; what is switched off just then, or hours apart, is something else."""
-    seen = also(done(value), PLUG)
-    used = also(seen, PLUG_POWER, IN_USE, late)
-    found = told([*seen, *used], switch__kettle=Thing("kettle"), sensor__kettle_power=Thing(device))
-    assert len(found) == habits
-    assert found[0].subject == PLUG
+    for value, late, device, habits in [
+        ("on", 120, "kettle", 1),
+        ("on", 120, "other", 2),
+        ("off", 120, "kettle", 2),
+        ("on", 9000, "kettle", 2),
+    ]:
+        with subtests.test(value=value, late=late):
+            seen = also(done(value), PLUG)
+            used = also(seen, PLUG_POWER, IN_USE, late)
+            found = told([*seen, *used], switch__kettle=Thing("kettle"), sensor__kettle_power=Thing(device))
+            assert len(found) == habits
+            assert found[0].subject == PLUG
 
 
-@pytest.mark.parametrize(
-    ("other", "first", "second", "subjects"),
-    [
+def test_one_thing_in_two_entities(subtests: pytest.Subtests) -> None:
+    """Its better description stays."""
+    for other, first, second, subjects in [
         ("switch.lamp_relay", Thing("a"), Thing("a"), [(LAMP,)]),
         ("fan.ceiling", Thing("a"), Thing("a"), [("fan.ceiling",), (LAMP,)]),
         ("switch.radio", Thing("a"), Thing("b"), [(LAMP,), ("switch.radio",)]),
         ("light.lamp_2", Thing(None, "Lamp"), Thing(None, "lamp"), [(LAMP,)]),
         ("light.lamp_2", Thing(None, ""), Thing(None, ""), [(LAMP, "light.lamp_2")]),
-    ],
-    ids=["relay", "fan with a light", "two devices", "two integrations", "nameless"],
-)
-def test_one_thing_in_two_entities(
-    other: str, first: Thing, second: Thing, subjects: list[tuple[str, ...]]
-) -> None:
-    """Its better description stays."""
-    seen = done()
-    things = {LAMP.replace(".", "__"): first, other.replace(".", "__"): second}
-    found = told([*seen, *also(seen, other)], **things)
-    assert [item.subjects for item in found] == subjects
+    ]:
+        with subtests.test(other=other, first=first):
+            seen = done()
+            things = {LAMP.replace(".", "__"): first, other.replace(".", "__"): second}
+            found = told([*seen, *also(seen, other)], **things)
+            assert [item.subjects for item in found] == subjects

@@ -236,24 +236,22 @@ async def test_the_page_asks_version_1(
     assert is_saved(await save(house, options))
 
 
-@pytest.mark.parametrize(
-    ("changed", "error"),
-    [
+async def test_the_page_asks_version_2(
+    house: HomeAssistant, influx_stand_in: InfluxStandIn, subtests: pytest.Subtests
+) -> None:
+    """The same, in its own words."""
+    for changed, error in [
         ({"influxdb_database": "nowhere"}, "influxdb_missing"),
         ({"influxdb_org": "nobody"}, "influxdb_missing"),
         ({"influxdb_token": "another-token"}, "influxdb_refused"),
         ({"influxdb_org": "", "influxdb_token": ""}, "influxdb_incomplete"),
         ({"influxdb_version": "v1"}, "influxdb_refused"),
-    ],
-)
-async def test_the_page_asks_version_2(
-    house: HomeAssistant, influx_stand_in: InfluxStandIn, changed: dict[str, str], error: str
-) -> None:
-    """The same, in its own words."""
-    result = await save(house, {**options_v2(influx_stand_in), **changed})
-    assert result["errors"] == {"learning": error}
-    assert "another-token" not in str(result["description_placeholders"])
-    assert is_saved(await save(house, options_v2(influx_stand_in)))
+    ]:
+        with subtests.test(changed=changed, error=error):
+            result = await save(house, {**options_v2(influx_stand_in), **changed})
+            assert result["errors"] == {"learning": error}
+            assert "another-token" not in str(result["description_placeholders"])
+            assert is_saved(await save(house, options_v2(influx_stand_in)))
 
 
 async def save(hass: HomeAssistant, typed: dict[str, Any]) -> ConfigFlowResult:
@@ -266,28 +264,21 @@ async def save(hass: HomeAssistant, typed: dict[str, Any]) -> ConfigFlowResult:
     return await save_page(hass, entry, "memory_details", source)
 
 
-@pytest.mark.parametrize(
-    ("reply", "trouble"),
-    [
-        (Reply(status=500, body=b"<html>"), InfluxTrouble.OTHER),
-        (Reply(body=b"\x00\xff not csv"), None),
-        (Reply(body=b"error,reference\r\ntoo old,897\r\n"), InfluxTrouble.OTHER),
-        (Reply(status=302, headers={"Location": "http://127.0.0.1:9/"}), InfluxTrouble.OTHER),
-    ],
-)
-async def test_strange_answers(
-    v2: InfluxSource, influx_stand_in: InfluxStandIn, reply: Reply, trouble: InfluxTrouble | None
-) -> None:
+async def test_strange_answers(v2: InfluxSource, influx_stand_in: InfluxStandIn) -> None:
     """Each is one short error, or nothing was found."""
-    influx_stand_in.answer = reply
-    changes = v2.async_changes({"light.desk"}, START, START + timedelta(hours=1))
-    if trouble is None:
-        assert await changes == []
-        return
-    with pytest.raises(InfluxError) as caught:
-        await changes
-    assert caught.value.trouble is trouble
-    assert len(str(caught.value)) < 250
+    hour = (START, START + timedelta(hours=1))
+    influx_stand_in.answer = Reply(body=b"\x00\xff not csv")
+    assert await v2.async_changes({"light.desk"}, *hour) == []
+    for reply in (
+        Reply(status=500, body=b"<html>"),
+        Reply(body=b"error,reference\r\ntoo old,897\r\n"),
+        Reply(status=302, headers={"Location": "http://127.0.0.1:9/"}),
+    ):
+        influx_stand_in.answer = reply
+        with pytest.raises(InfluxError) as caught:
+            await v2.async_changes({"light.desk"}, *hour)
+        assert caught.value.trouble is InfluxTrouble.OTHER
+        assert len(str(caught.value)) < 250
 
 
 async def test_names_are_quoted(v1: InfluxSource) -> None:
