@@ -23,6 +23,7 @@ from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, Sel
 
 from . import const
 from .agent.describe import async_phrase
+from .agent.examples import async_examples
 from .agents.assistants import async_make_assistant, may_be_assistant
 from .config import adding
 from .config.adding import FoundServer, connection_form, default_name, model_fields
@@ -385,7 +386,9 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
             self._makes_assistant = bool(user_input.get(adding.FIELD_ASSISTANT))
             return await self._async_store()
         house = await (await async_shared(self.hass)).house.async_snapshot()
-        sentences = await adding.async_first_sentences(self.hass, house)
+        sentences = await async_examples(
+            self.hass, self.hass.config.language, house, ("ability", "timer", "memory")
+        )
         self._ready = {
             "count": str(len(house.entities)),
             "sentences": "\n".join(f"- *{without_embeds(sentence)}*" for sentence in sentences),

@@ -40,6 +40,7 @@ from ..tools.waiting import freeze
 from .closing import close_turn, keep, learn
 from .confirming import async_ask, async_settle
 from .describe import async_error_sentence, async_phrase
+from .examples import asks_what_to_say, async_tell_examples
 from .llm import async_answer
 from .request import async_gather
 from .turn import Turn, async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
@@ -93,6 +94,9 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
         self._check_limits(turn)
         if await async_settle(turn):
             return
+        if self._asks_what_to_say(turn):
+            await async_tell_examples(turn)
+            return
         may_fall_back = self.settings[CONF_LOCAL_FALLBACK] and not turn.pictures
         # A server that is switched off lets a request wait for many seconds.
         is_alone = self.router.fallback is None and self.router.primary_rests
@@ -111,6 +115,12 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             return
         if not await async_ask(turn):
             await self._async_ensure_words(turn)
+
+    def _asks_what_to_say(self, turn: Turn) -> bool:
+        """Return whether somebody asks what the agent can do, and no caller has said how to answer."""
+        if turn.pictures or turn.user_input is None or turn.user_input.extra_system_prompt:
+            return False
+        return asks_what_to_say(turn.calls.sentence, (turn.language, self.hass.config.language))
 
     async def _async_begin(
         self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog

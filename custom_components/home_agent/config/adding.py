@@ -1,7 +1,6 @@
 """Adding an agent, beside the connection itself: the servers that are found, and the last page."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 import json
@@ -20,47 +19,8 @@ from homeassistant.helpers.selector import (
     SelectSelectorMode,
 )
 
-from ..agent.describe import NameCase, async_phrase, with_article
 from ..const import CONF_BASE_URL, CONF_MODEL, LOGGER
-from ..knowledge.house import EntityRecord, HouseSnapshot
 from .fields import Field, form, stripped, switch
-
-SENTENCES: Final = 3
-MIN_LIGHTS: Final = 2
-
-
-async def async_first_sentences(hass: HomeAssistant, house: HouseSnapshot) -> list[str]:
-    """Return three sentences to try in the language of Home Assistant, each of another kind."""
-    records = [record for record in house.entities.values() if record.category is None]
-    # Those in a room first.
-    records.sort(key=lambda record: record.area_id is None)
-
-    def of(*domains: str) -> Iterator[EntityRecord]:
-        return (record for domain in domains for record in records if record.domain == domain)
-
-    tries: list[tuple[str, str, NameCase]] = []
-    for record in of("light", "switch", "fan"):
-        if (state := hass.states.get(record.entity_id)) and state.state in ("on", "off"):
-            verb = "turn_off" if state.state == "on" else "turn_on"
-            tries.append((verb, record.name, NameCase.OBJECT))
-            break
-    if (lock := next(of("lock"), None)) is not None:
-        tries.append(("is_locked", lock.name, NameCase.OBJECT))
-    lit = Counter(record.area_id for record in of("light"))
-    if room := next((area.name for key, area in house.areas.items() if lit[key] >= MIN_LIGHTS), None):
-        tries.append(("lights_off", room, NameCase.PREPOSITION))
-    warm = {record.area_id for record in of("climate")}
-    if room := next((area.name for key, area in house.areas.items() if key in warm), None):
-        tries.append(("temperature", room, NameCase.PREPOSITION))
-    tries += [(key, "", NameCase.OBJECT) for key in ("ability", "timer", "memory")]
-    language = hass.config.language
-    return [
-        await async_phrase(
-            hass, language, f"try_{key}", name=with_article(name, language, case) if name else ""
-        )
-        for key, name, case in tries[:SENTENCES]
-    ]
-
 
 PORTS: Final[Mapping[int, tuple[str, str]]] = {
     11434: ("Ollama", "/api/tags"),
