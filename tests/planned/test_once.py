@@ -101,6 +101,24 @@ async def test_condition_now(secure: SecureHouse, agent: Agent) -> None:
     assert planned(agent).all() == []
 
 
+async def test_for_a_while_if(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
+    """What holds now is done for a while."""
+    args = {"action": "turn_on", "entity_id": [HALL], "if": f"{WASHER} on", "for": "5 minutes"}
+    told = await give(agent, "If the washer runs turn on the hall light for 5 minutes", **args)
+    assert told["result"]["done"] == {HALL: "on"}
+    await wait(301)
+    assert made(secure)[1:] == [("light.turn_off", (HALL,))]
+
+
+async def test_told_without_the_model(model_server: ModelServer, secure: SecureHouse) -> None:
+    """A plain command for an event is confirmed by Home Agent itself."""
+    agent = await secure.async_agent(model_server, {**ASKS, "quick_confirmations": True})
+    model_server.script([tool_calls([("ha_control", ON)])])
+    said = speech(await agent.say("Turn on the hall light when the washer is done"))
+    assert "the Washer is not running" in said
+    assert len(model_server.chats) == 1
+
+
 @pytest.mark.parametrize(("garage", "reminded"), [("open", True), ("closed", False)])
 async def test_a_condition_at_a_time(
     secure: SecureHouse, agent: Agent, wait: Wait, garage: str, reminded: bool

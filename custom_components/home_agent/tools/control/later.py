@@ -57,6 +57,8 @@ class Timing:
     """None for now."""
     hold: timedelta = timedelta()
     """After this time the states from before are restored; zero if they are not."""
+    is_checked: bool = False
+    """Whether what must hold for it now was seen to hold."""
 
     @property
     def is_now(self) -> bool:
@@ -66,12 +68,9 @@ class Timing:
     @property
     def answers(self) -> frozenset[Wait]:
         """Return what a sentence may wait for that a call with this timing does."""
-        if self.is_now:
-            return frozenset({Wait.CONDITION})
-        if self.schedule is None:
-            return frozenset({Wait.TIME, Wait.LENGTH})
-        repeated = {Wait.REPEATED} if self.schedule.days else set[Wait]()
-        return frozenset({Wait.TIME, Wait.LENGTH, Wait.CONDITION} | repeated)
+        waits = set[Wait]() if self.is_now else {Wait.TIME, Wait.LENGTH}
+        waits |= {Wait.CONDITION} if self.schedule or self.is_checked else set()
+        return frozenset(waits | ({Wait.REPEATED} if self.schedule and self.schedule.days else set()))
 
 
 async def async_read_schedule(
@@ -121,9 +120,10 @@ async def async_read_timing(args: Mapping[str, Any], run: ToolRun) -> Timing | N
     """
     language = run.speaker.language
     schedule = await async_read_schedule(args, run)
+    is_checked = schedule is None and bool(args.get(IF))
     hold = str(args.get(FOR) or "").strip()
     if hold.casefold() in NEVER:
-        return Timing(schedule=schedule) if schedule or args.get(IF) else None
+        return Timing(schedule=schedule, is_checked=is_checked) if schedule or is_checked else None
     waits = schedule is not None and schedule.event is not None
     begins = schedule.due if schedule and not waits else dt_util.utcnow()
     value = read(hold, language, until=True)
@@ -137,7 +137,7 @@ async def async_read_timing(args: Mapping[str, Any], run: ToolRun) -> Timing | N
         raise ValidationError(f"for: {hold[:40]!r} is not understood; give {forms}")
     if ends.due - begins > MAX_AHEAD:
         raise ValidationError("for: at most a year")
-    return Timing(schedule=schedule, hold=ends.due - begins)
+    return Timing(schedule=schedule, hold=ends.due - begins, is_checked=is_checked)
 
 
 UNTIL, DATE = "until", "date"
