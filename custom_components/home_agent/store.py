@@ -76,7 +76,9 @@ class KeptStore(Store[Content]):
         self._migrate = migrate
         self._on_written = on_written
         self._retry_seconds = RETRY_SECONDS
-        self._changed = False
+        self._changes = 0
+        self._written = 0
+        """How many of the changes the file holds."""
         self._mends = False
         """Whether a value that JSON does not support was found; every write then checks for such values."""
 
@@ -129,19 +131,20 @@ class KeptStore(Store[Content]):
     @callback
     def schedule(self) -> None:
         """Write soon, together with what else changes until then."""
-        self._changed = True
+        self._changes += 1
         self.async_delay_save(self._content, SAVE_DELAY)
 
     async def async_flush(self) -> bool:
         """Write now what has not been written yet, and wait for a write that is under way.
 
-        Return whether the file holds what is known; a write that failed is tried again later.
+        Return whether the file holds what was known then; a write that failed is tried again later.
         """
-        if self._changed:
+        known = self._changes
+        if self._written < known:
             await self.async_save(self._content())
         else:
             await self._async_handle_write_data()  # type: ignore[no-untyped-call]
-        return not self._changed
+        return self._written >= known
 
     async def async_forget_set_aside(self, entry_id: str | None = None) -> bool:
         """Delete the files that were set aside, or the data of one agent in them; return whether all went.
@@ -170,12 +173,13 @@ class KeptStore(Store[Content]):
 
         A value that JSON does not support is converted, so that the rest is stored.
         """
-        self._changed = False
+        known = self._changes
         try:
             await self._async_write_or_mend(data)
         except (WriteError, OSError, SerializationError, RecursionError, *UNREADABLE) as err:
             self._note_failure(err)
             return
+        self._written = known
         self._retry_seconds = RETRY_SECONDS
         withdraw(self.hass, self._issue("unwritable"))
         if self._on_written is not None:
@@ -198,7 +202,6 @@ class KeptStore(Store[Content]):
 
     @callback
     def _note_failure(self, err: Exception) -> None:
-        self._changed = True
         LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
         if self.hass.is_stopping:
             return
