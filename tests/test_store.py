@@ -187,7 +187,7 @@ async def test_a_change_during_a_write_is_no_failed_write(
     """Two tools of one answer forget and remember at once: the disk is not to blame."""
     content = {"text": "old"}
     store = KeptStore(hass, "home_agent.test", lambda: {**content})
-    write = store._async_write_or_mend  # noqa: SLF001
+    write = store._async_write_or_mend
 
     async def write_and_change(data: dict[str, Any]) -> None:
         await write(data)
