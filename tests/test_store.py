@@ -178,3 +178,25 @@ async def test_whatever_is_said_can_be_written(
     again = await loaded(hass)
     assert len(again.find("entry", "talk").turns) == 2
     assert sum(kept.message_count for kept in again._entries["entry"].values()) == 8
+
+
+async def test_a_change_during_a_write_is_no_failed_write(
+    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two tools of one answer forget and remember at once: the disk is not to blame."""
+    content = {"text": "old"}
+    store = KeptStore(hass, "home_agent.test", lambda: {**content})
+    write = store._async_write_or_mend
+
+    async def write_and_change(data: dict[str, Any]) -> None:
+        await write(data)
+        content["text"] = "newer"
+        store.schedule()
+
+    monkeypatch.setattr(store, "_async_write_or_mend", write_and_change)
+    content["text"] = "new"
+    store.schedule()
+    assert await store.async_flush()
+    monkeypatch.undo()
+    assert await store.async_flush()
+    assert await store.async_load() == {"text": "newer"}

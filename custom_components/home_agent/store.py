@@ -76,7 +76,9 @@ class KeptStore(Store[Content]):
         self._migrate = migrate
         self._on_written = on_written
         self._retry_seconds = RETRY_SECONDS
-        self._changed = False
+        self._changes = 0
+        self._written = 0
+        """How many of the changes the file holds."""
 
     async def async_read(self) -> Content:
         """Return the stored content, empty if there is none that can be read.
@@ -127,16 +129,17 @@ class KeptStore(Store[Content]):
     @callback
     def schedule(self) -> None:
         """Write soon, together with what else changes until then."""
-        self._changed = True
+        self._changes += 1
         self.async_delay_save(self._content, SAVE_DELAY)
 
     async def async_flush(self) -> bool:
         """Write now what has not been written yet, and wait for a write that is under way.
 
-        Return whether the file holds what is known; a write that failed is tried again later.
+        Return whether the file holds what was known then; a write that failed is tried again later.
         """
+        known = self._changes
         await self._async_handle_write_data()  # type: ignore[no-untyped-call]
-        return not self._changed
+        return self._written >= known
 
     async def async_forget_set_aside(self, entry_id: str | None = None) -> bool:
         """Delete the files that were set aside, or the data of one agent in them; return whether all went.
@@ -162,11 +165,10 @@ class KeptStore(Store[Content]):
     @override
     async def _async_write_data(self, data: dict[str, Any]) -> None:
         """Write, and where the disk refuses say so and try again later."""
-        self._changed = False
+        known = self._changes
         try:
             await super()._async_write_data(data)
         except (WriteError, OSError, SerializationError, RecursionError, *UNREADABLE) as err:
-            self._changed = True
             LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
             if not self.hass.is_stopping:
                 report(
@@ -180,6 +182,7 @@ class KeptStore(Store[Content]):
                 self.async_delay_save(self._content, self._retry_seconds)
                 self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
             return
+        self._written = known
         self._retry_seconds = RETRY_SECONDS
         withdraw(self.hass, self._issue("unwritable"))
         if self._on_written is not None:

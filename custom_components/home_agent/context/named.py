@@ -744,15 +744,19 @@ class NamesInSentence:
         owners = (self._names.owners,) if kinds and kinds.isdisjoint(NOT_IN_ROOMS) else ()
         owned = owned_rooms(self._house, topic.words, topic.language)
         found: dict[str, Area | Floor] = {one.value.area_id: one.value for one in owned}
-        at = frozenset(index for one in owned for index in one.at)
+        at = by_owner = frozenset(index for one in owned for index in one.at)
         for phrases in (self._names.places, self._names.other_places, *owners):
-            found_there = longest(phrases.find(meant))
-            mentions = [one for one in found_there if not one.at <= topic.weak | topic.nothing | at]
-            if mentions:
-                kept = (one for one in mentions if not one.at <= topic.excepted)
-                found |= {place_id(one.value): one.value for one in kept}
-                return nearest_floors(found), at.union(*(one.at for one in mentions))
-        return found, at
+            if phrases is self._names.owners and at != by_owner:
+                break
+            mentions = [
+                one
+                for one in longest(phrases.find(meant))
+                if not one.at <= topic.weak | topic.nothing | at and at.isdisjoint(one.at)
+            ]
+            kept = (one for one in mentions if not one.at <= topic.excepted)
+            found |= {place_id(one.value): one.value for one in kept}
+            at = at.union(*(one.at for one in mentions))
+        return nearest_floors(found), at
 
     def entities(self) -> list[NamedEntity]:
         """Return the entities that are named, best first."""

@@ -127,7 +127,8 @@ def read(text: str, language: str) -> Sentence:
     if only_asks:  # what is neither may address somebody before the question
         first = forms.index(_Form.QUESTION)
         only_asks = sum(len(part.said) for part in parts) <= MAX_WORDS and not any(
-            part.form is _Form.OTHER and (index > first or len(part.said) > MAX_ADDRESS)
+            (part.form is _Form.OTHER and (index > first or len(part.said) > MAX_ADDRESS))
+            or (part.form is _Form.QUESTION and part.asks_late)
             for index, part in enumerate(parts)
         )
     content = [part for part in parts if not part.is_filler]
@@ -327,6 +328,12 @@ class _Clause:
         has_mark = self.is_asked and (about or bool(at["copulas"])) and not is_switching
         return _Form.QUESTION if has_form or has_mark else _Form.OTHER
 
+    @property
+    def asks_late(self) -> bool:
+        """Whether its question follows a statement: "it's an early one so have the coffee ready"."""
+        asks = {index for name in ("openers", "past", "reasons", "when") for index in self._at[name]}
+        return not self.is_asked and min(self._starts & asks, default=0) > MAX_ADDRESS
+
     @cached_property
     def kind(self) -> Mood:
         """What the clause is, to whoever answers it."""
@@ -431,8 +438,9 @@ class _Clause:
                     yield False
                 continue
             doubts = (*at["excepting"], *at["time_only"], *others)
-            is_doubtful = any(index in part for index in doubts)
-            if self.is_asked or is_doubtful or any(later - verb > 1 for verb, later in pairwise(verbs)):
+            later = [region.start for region, wait in self.marks.items() if wait is Wait.TIME]
+            is_doubtful = any(index in part for index in (*doubts, *later))  # "not now, at eight"
+            if self.is_asked or is_doubtful or any(after - verb > 1 for verb, after in pairwise(verbs)):
                 yield False
                 continue
             start, verb = part.start, verbs[0]
@@ -441,7 +449,9 @@ class _Clause:
             if verb <= start:
                 yield any(index in part for index in at["late_negations"])
             else:  # "I can't see, turn on the light" has other words between the two
-                yield verb in _ends(at["negations"]) or start in at["negations"]
+                polite = _covered(at["polite"]) | _covered(at["fillers"])
+                is_last = polite.issuperset(range(verb + at["commands"][verb].words, part.stop))
+                yield verb in _ends(at["negations"]) or (is_last and start in at["negations"])
 
     @cached_property
     def excepted(self) -> list[range]:

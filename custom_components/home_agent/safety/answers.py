@@ -238,7 +238,10 @@ class _Further:
 
     joins: frozenset[str]
     lexicon: Lexicon
-    """`orders` has its verbs; `doubts` are conditions and directions, `asks` are beginnings of questions."""
+    """`orders` has its verbs, `too` what makes one without a verb ("and the hall light too").
+
+    `doubts` are conditions and directions, `asks` are beginnings of questions.
+    """
     harmless: tuple[str, ...]
     """Names of things, folded, as the ends of words: "Flurlicht"."""
     guarded: tuple[str, ...]
@@ -261,6 +264,7 @@ def _further(language: str) -> _Further:
         lexicon=Lexicon(
             {
                 "orders": of("questions.commands"),
+                "too": of("answers.too"),
                 "doubts": [*of("answers.but", "answers.no"), *ways],
                 "asks": of(*(f"questions.{name}" for name in ("openers", "past", "reasons", "whether"))),
             }
@@ -357,7 +361,7 @@ def _is_apart(rest: str, language: str, ordered: Ordered) -> bool:
     return (
         len(pieces) <= MAX_WORDS
         and _is_plain(rest, PLAIN_MARKS | VALUE_MARKS)
-        and bool(found["orders"])
+        and bool(found["orders"] or found["too"])
         and not found["doubts"]
         and 0 not in found["asks"]
         and _names_harmless(text, language)

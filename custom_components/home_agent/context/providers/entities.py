@@ -216,7 +216,10 @@ class _Selector:
         others = {key for index, keys in spoken.items() if index not in places for key in keys}
         if any(index not in places for index in taken) or any(map(self._has_there, others)):
             # A kind that only tells a room is none: the light in the garage.
-            spoken = {index: keys for index, keys in spoken.items() if index not in places}
+            opening = self._opening(spoken, taken)
+            spoken = {
+                index: keys for index, keys in spoken.items() if index not in places or index in opening
+            }
         named = {key for index, keys in spoken.items() if index not in taken for key in keys}
         # Curtains are covers too: the domain goes where a class of it is meant.
         specific = {key.partition(".")[0] for key in named if "." in key and any(self._all_of(key))}
@@ -229,6 +232,22 @@ class _Selector:
             return named
         self._implied = self._implied_kinds({*spoken, *taken}, named)
         return named | self._implied
+
+    def _opening(self, spoken: Mapping[int, frozenset[str]], taken: Collection[int]) -> set[int]:
+        """Return the words for a room that mean what opens there: "the hall light, and is the garage shut".
+
+        They do where nothing else in their part opens: "open the window in the garage".
+        """
+        topic, places = self._topic, self._names.place_words
+        at = topic.states.get("open", frozenset()) | topic.states.get("closed", frozenset())
+        parts = {topic.parts[index] for index in at if index < len(topic.parts)}
+        opens = {
+            index
+            for index, keys in spoken.items()
+            if any(DOMAINS[key.partition(".")[0]].active == "open" for key in keys)
+        }
+        others = {topic.parts[index] for index in opens - places}
+        return {index for index in opens & places if topic.parts[index] in parts - others} - {*taken}
 
     def _implied_kinds(self, told: AbstractSet[int], named: AbstractSet[str]) -> set[str]:
         """Return the kinds that words imply; a question about warmth is about temperatures.
