@@ -2,7 +2,6 @@
 
 # ruff: noqa: S311 - months are made the same way every time
 
-# ruff: noqa: S311 - months are made the same way every time
 from datetime import timedelta
 from random import Random
 
