@@ -116,7 +116,7 @@ async def test_errors_come_back_in_words(two: Two) -> None:
         (status(401, f"key {KEY} is wrong"), "refuses its key"),
         (status(429, "slow down", headers={"retry-after": "600"}), "asks for patience"),
         (status(404, "model does not exist"), "is not on its server"),
-        (status(503, "starting"), "cannot be reached"),
+        (status(503, "starting"), "reports an error"),
         (reset(), "cannot be reached"),
         (empty(), "cannot be reached"),
         (text("<think>Hm.</think>"), "said nothing"),

@@ -55,7 +55,7 @@ async def async_audit_rows(
     rows: list[dict[str, Any]] = []
     settled: set[str] = set()
     for entry, told in zip(entries, deeds, strict=True):
-        if any(_is_one(entry, deed) for deed in done):
+        if any(_is_confirmed(entry, action) for action in done):
             settled.add(entry["action_id"])
         if action_id := entry.get("action_id"):
             if action_id in settled:
@@ -66,7 +66,7 @@ async def async_audit_rows(
             {
                 **entry,
                 "told": told,
-                "confirmed": any(_is_one(yes, entry) for yes in approved),
+                "confirmed": any(_is_confirmed(yes, entry) for yes in approved),
                 "person": names.get(entry.get("user_id") or "", ""),
                 "names": [entity_name(command.hass, target) for target in entry.get("targets", ())],
                 "kept": turn_id in kept,
@@ -84,14 +84,14 @@ def _call(entry: AuditEntry) -> FrozenCall | None:
     return FrozenCall(domain=domain, service=service, entity_ids=tuple(entry.get("targets", ())))
 
 
-def _is_one(yes: AuditEntry, deed: AuditEntry) -> bool:
-    """Return whether a confirmation and an action are one deed: the same call, made on somebody's yes."""
+def _is_confirmed(yes: AuditEntry, action: AuditEntry) -> bool:
+    """Return whether an action is what was confirmed: the same call, made at that time."""
     return (
         yes.get("outcome") == ActionOutcome.APPROVED
-        and _call(deed) is not None
-        and (yes.get("service"), yes.get("user_id")) == (deed.get("service"), deed.get("user_id"))
-        and set(deed.get("targets", ())) <= set(yes.get("targets", ()))
-        and abs(datetime.fromisoformat(yes["at"]) - datetime.fromisoformat(deed["at"])) < TOGETHER
+        and _call(action) is not None
+        and (yes.get("service"), yes.get("user_id")) == (action.get("service"), action.get("user_id"))
+        and set(action.get("targets", ())) <= set(yes.get("targets", ()))
+        and abs(datetime.fromisoformat(yes["at"]) - datetime.fromisoformat(action["at"])) < TOGETHER
     )
 
 

@@ -19,7 +19,7 @@ from ..privacy import async_forget
 from ..runtime import Agent, HomeAgentData
 from .base import Response, Service, async_caller, async_require_admin, invalid, row_of
 
-MAX_MEMORIES: Final = 1_000
+MAX_MEMORIES: Final = 10_000
 """Memories in one response."""
 
 

@@ -139,6 +139,8 @@ class ExternalModelTool(HomeAgentTool):
             raise ToolExecutionError(f"{late}. Answer without it") from None
         except ModelServerError as err:
             problem = _PROBLEMS.get(err.kind, "cannot be used")
+            if err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
+                problem = "reports an error"
             raise ToolExecutionError(
                 f"the external model {problem} ({err.detail}). Answer without it"
             ) from None
