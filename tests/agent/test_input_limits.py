@@ -16,7 +16,7 @@ from custom_components.home_agent.languages.sentence import read
 from custom_components.home_agent.memory.sentences import asks_to_remember, holds_secret
 from custom_components.home_agent.safety.answers import mask_numbers, read_answer
 from custom_components.home_agent.texts import quoted, without_embeds, words
-from custom_components.home_agent.timespans import TIME_CHARS
+from custom_components.home_agent.tools.base import MAX_SLOT_CHARS
 from custom_components.home_agent.tools.calls.schema import MAX_CHARS, MAX_VALUES
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
@@ -88,10 +88,9 @@ async def test_a_call_that_is_too_large(
 
 async def test_the_refusal_names_the_slot_and_its_limit(hass: HomeAssistant, agent: Agent) -> None:
     """The model can do better the next time."""
-    assert (
-        "when: at most 64 characters"
-        in (await async_execute(hass, "timer", {"action": "start", "when": "x" * (TIME_CHARS + 1)}))["error"]
-    )
+    long = "x" * (MAX_SLOT_CHARS + 1)
+    told = (await async_execute(hass, "timer", {"action": "start", "when": long}))["error"]
+    assert f"when: at most {MAX_SLOT_CHARS} characters" in told
     many = await async_execute(hass, "ha_control", {"parameters": {str(n): n for n in range(MAX_VALUES)}})
     assert str(MAX_VALUES) in many["error"]
 
