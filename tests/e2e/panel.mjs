@@ -203,7 +203,7 @@ async function confirmations() {
 
 async function others() {
   await tab("activity");
-  await shows("Front Door Lock: Unlock");
+  await shows("I unlocked the Front Door Lock.");
   await note("activity");
   await tab("suggestions");
   await shows("Learning is turned off");
@@ -234,14 +234,14 @@ async function today() {
   });
   await page.goto(`${settings.url}/our-home/0`);
   const card = page.locator("home-agent-today");
-  await card.getByText("Reading Lamp: Turn on").waitFor();
+  await card.getByText("I turned on the Reading Lamp.").waitFor();
   await card.getByRole("button", { name: "Undo" }).first().click();
   await card.getByText("undone", { exact: true }).waitFor();
   await say("Unlock the front door");
   await card.locator(".asks").waitFor();
   await shoot("today-asks");
   await card.getByRole("button", { name: "Approve" }).click();
-  await until(page, "what was approved", async () => (await card.getByText("Front Door Lock: Unlock").count()) === 2);
+  await until(page, "what was approved", async () => (await card.getByText("I unlocked the Front Door Lock.").count()) === 2);
   seen.texts.today = await page.evaluate(textOf, "home-agent-today");
   await shoot("today");
   await page.goto(`${settings.url}/home_agent/${settings.entry}/me`);

@@ -40,7 +40,7 @@ async def test_the_panel(release: str, model: ModelServer, tmp_path: Path) -> No
     assert seen["stretches"] >= 3, "context, a request with its answer, a call"
     assert "Tuesday" not in texts["memories-found"]
     assert seen["bars"] >= 3
-    assert "Front Door Lock: Unlock" in texts["activity"]
+    assert "I unlocked the Front Door Lock." in texts["activity"]
     assert "Undo" in texts["today"]
     assert "Reject" not in texts["today"], "nothing waits any more"
     check_places(seen)
