@@ -86,7 +86,8 @@ async def test_one_question_for_several(secure: SecureHouse, agent: Agent) -> No
     )
     light = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
     asked = await ask(agent, UNLOCK, garage, light)
-    assert speech(asked) == "I turned on the Hall. Should I unlock the Front Door and set the Garage to 40 percent?"
+    question = "Should I unlock the Front Door and set the Garage to 40 percent?"
+    assert speech(asked) == f"I turned on the Hall. {question}"
     assert secure.moved() == [("light.turn_on", ("light.hall",))]
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert secure.moved()[1:] == [*RAN, ("cover.set_cover_position", ("cover.garage",))]

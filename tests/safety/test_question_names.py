@@ -167,7 +167,7 @@ async def test_a_script_with_its_variables(
     async_expose_entity(hass, "conversation", "script.let_in", True)
     agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
     asked = await ask(agent, control("turn_on", "script.let_in", door="side door", minutes=20))
-    assert speech(asked) == ("Should I start Let in (door: side door, minutes: 20) and unlock the Front Door?")
+    assert speech(asked) == "Should I start Let in (door: side door, minutes: 20) and unlock the Front Door?"
 
 
 async def test_a_message_with_its_text(hass: HomeAssistant, model_server: ModelServer) -> None:
