@@ -36,7 +36,7 @@ HARMLESS_NAMES = """
 """
 HARMLESS_KEYS = HARMLESS_NAMES.split()
 SECRET = "s3cr3t-4711"
-MICROSECONDS = re.compile(r"\.\d{6}\+00:00")
+MICROSECONDS = re.compile(r"\.\d{6}\+00:00|, \d{1,6}(?=, tzinfo=)")
 """Of a moment, which may have the digits of a PIN."""
 
 
