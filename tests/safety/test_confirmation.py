@@ -86,8 +86,10 @@ async def test_one_question_for_several(secure: SecureHouse, agent: Agent) -> No
     )
     light = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
     asked = await ask(agent, UNLOCK, garage, light)
-    question = "Should I unlock the Front Door and set the Garage to 40 percent?"
-    assert speech(asked) == f"I turned on the Hall. {question}"
+    assert (
+        speech(asked)
+        == "I turned on the Hall. Should I unlock the Front Door and set the Garage to 40 percent?"
+    )
     assert secure.moved() == [("light.turn_on", ("light.hall",))]
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert secure.moved()[1:] == [*RAN, ("cover.set_cover_position", ("cover.garage",))]
@@ -229,6 +231,23 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
         assert not re.search(rf"(?<!\d){PIN}(?!\d)", place)
         assert "four seven one one" not in place
         assert "4 7 1 1" not in place
+
+
+async def test_a_pin_that_nobody_asked_for(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """No model reads it, nor whether it was right: a number alone is masked while there is a PIN."""
+    hashed = await hass.async_add_executor_job(hash_pin, PIN)
+    for options, masked in (({"policy_pin": hashed}, True), ({}, False)):
+        agent = await secure.async_agent(model_server, options)
+        for sentence in ("forty-seven eleven", "4711", "the PIN is 1234", "vier sieben eins eins"):
+            model_server.script([text("Okay.")])
+            await agent.say(sentence)
+            sent = str(model_server.chats[-1].messages)
+            assert (sentence not in sent) is masked, sentence
+        await agent.say("Set the kitchen to 2700 kelvin")
+        assert "2700 kelvin" in str(model_server.chats[-1].messages)
+        assert await hass.config_entries.async_remove(agent.entry.entry_id)
 
 
 async def test_wrong_pins_are_counted_for_the_home(

@@ -18,6 +18,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, ll
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.custom_tools import async_offer
+from tests.helpers.injected import AFTER_OUTSIDE
 from tests.helpers.injection import OutsideTool
 from tests.helpers.other_api import OtherAPI, Told
 from tests.helpers.secure_house import SecureHouse, agent, ask, pending_ids  # noqa: F401 - a fixture
@@ -167,7 +168,9 @@ async def test_a_script_with_its_variables(
     async_expose_entity(hass, "conversation", "script.let_in", True)
     agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
     asked = await ask(agent, control("turn_on", "script.let_in", door="side door", minutes=20))
-    assert speech(asked) == "Should I start Let in (door: side door, minutes: 20) and unlock the Front Door?"
+    assert speech(asked) == (
+        "Should I start Let in (door: side door, minutes: 20) and unlock the Front Door?"
+    )
 
 
 async def test_a_message_with_its_text(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -305,7 +308,7 @@ class TestMarkedTurns:
         targets = {"notify_targets": [{"person": "person.anna", "targets": ["notify.anna"]}]}
         agent = await secure.async_agent(model_server, targets)
         call = ("notify_person", {"person": "Anna", "message": value})
-        question = f"Should I send this to anna: {value}"
+        question = f"{AFTER_OUTSIDE}Should I send this to anna: {value}"
         asked = await self.read_and_act(agent, call, user=secure.anna)
         plain = asked.response.speech["plain"]
         assert plain["speech"] == without_embeds(question)
