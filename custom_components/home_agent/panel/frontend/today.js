@@ -85,7 +85,7 @@ class HomeAgentToday extends HTMLElement {
     this.shadowRoot.replaceChildren(h("style", {}, STYLE, LOOKS), card);
 
     const update = async () => {
-      const { timers, planned: commands, actions } = await call("mine");
+      const { timers, planned: commands, actions } = await call("mine", { language: t.language });
       const soon = [...timers, ...commands].filter(({ due }) => new Date(due) - Date.now() < DAY);
       soon.sort((one, other) => new Date(one.due) - new Date(other.due));
       await t.loadServices(soon.map((item) => item.service));
