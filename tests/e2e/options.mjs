@@ -3,13 +3,13 @@
 //   node options.mjs SETTINGS.json
 //
 // SETTINGS: url, username, password, looks ([{language, dark, sizes: [{width, height}]}]), menus ({menu: {page: {language:
-// label}}}), configure and save ({language: label}), and what page.mjs needs. Prints one JSON line with what was seen.
+// label}}}), pages (their names), configure, save, add and rule ({language: label}), and what page.mjs needs. Prints one JSON line with what was seen.
 
 import { clickLabelled, logIn, open, perform, topmost, until as untilOn } from "./page.mjs";
 
 const SHORT = 60; // milliseconds between two looks
 
-const seen = { pageErrors: [], pages: [], saved: [] };
+const seen = { pageErrors: [], pages: [], saved: [], rule: [], server: [] };
 const opened = await open(process.argv[2], seen);
 const { settings, page, shoot } = opened;
 const steps = Object.fromEntries(
@@ -35,7 +35,7 @@ async function walk({ language, dark, sizes }) {
     if (menu !== "init") await choose(settings.menus.init[menu][language]);
     await shoot(`${language}-menu-${menu}`);
     for (const [name, label] of Object.entries(pages)) {
-      if (name in settings.menus) continue;
+      if (!settings.pages.includes(name)) continue;
       await choose(label[language]);
       await until(`the page ${name}`, async () => topmost(page.locator("step-flow-form ha-form")));
       await look(language, name, sizes);
@@ -43,7 +43,38 @@ async function walk({ language, dark, sizes }) {
       await until(`the menu after ${name}`, async () => topmost(page.locator("step-flow-menu")));
       seen.saved.push(name);
     }
+    if (menu === "init") await addRule(language, pages.message_rules[language]);
   }
+  await changeServer(language);
+}
+
+// Adds a rule of messages: what it watches is chosen, then only its fields are shown.
+async function addRule(language, label) {
+  const entries = page.locator("step-flow-menu ha-list-item");
+  await choose(label);
+  await shoot(`${language}-menu-message_rules`);
+  const add = entries.filter({ hasText: settings.add[language] });
+  await (await until("the entry that adds a rule", () => topmost(add))).click();
+  await choose(settings.rule[language]);
+  await until("the form of a rule", async () => topmost(page.locator("step-flow-form ha-form")));
+  await settled();
+  seen.rule = (await page.evaluate(readForm)).fields.map((field) => field.name);
+  await shoot(`${language}-message_rule`);
+  await press(settings.save[language]);
+  await until("the list of rules", async () => topmost(entries.filter({ hasText: settings.rule[language] })));
+  await shoot(`${language}-message_rules`);
+  await (await until("the way back", () => topmost(entries.last()))).click();
+  await until("the menu", async () => topmost(entries.filter({ hasText: label })));
+}
+
+// The model and its server are changed in the form that also adds them.
+async function changeServer(language) {
+  await choose(settings.menus.expert.init[language]);
+  await choose(settings.menus.init.server[language]);
+  await until("the form of the server", async () => topmost(page.locator("step-flow-form ha-form")));
+  await settled();
+  seen.server = (await page.evaluate(readForm)).fields.map((field) => field.name);
+  await shoot(`${language}-server`);
 }
 
 // Reads a page in each size, with its sections collapsed and opened.

@@ -46,6 +46,8 @@ async def test_every_page(release: str, model: ModelServer, tmp_path: Path) -> N
     async with fresh_home(release, model, tmp_path) as home:
         seen = await walk(home, model, tmp_path, looks)
     assert seen["pageErrors"] == []
+    assert seen["rule"][:3] == ["entities", "duration", "persons"]
+    assert "llm_base_url" in seen["server"]
     assert seen["saved"] == list(PAGES) * len(looks)
     for found in every(seen["pages"]):
         check_page(found)
@@ -105,4 +107,8 @@ def words() -> dict[str, Any]:
         },
         "configure": {"en": "Configure", "de": "Konfigurieren"},
         "save": {language: step["answers"]["submit"] for language, step in steps.items()},
+        "pages": list(PAGES),
+        # What the entries of a list say comes from the home, in its language.
+        "add": dict.fromkeys(LANGUAGES, "Add a rule"),
+        "rule": dict.fromkeys(LANGUAGES, "Battery low"),
     }
