@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import wraps
 import gc
 import logging
@@ -145,6 +145,22 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 def _no_servers_nearby(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the config flow find none of the model servers that may run on this machine."""
     monkeypatch.setattr("custom_components.home_agent.config.adding.PORTS", {})
+
+
+class Rows:
+    """Subtests that are named by the words for a row, which any worker of the run can send home."""
+
+    def __init__(self, subtests: pytest.Subtests) -> None:
+        self._subtests = subtests
+
+    def test(self, name: str | None = None, **row: Any) -> AbstractContextManager[None]:
+        """Return the context in which the assertions about a row are made."""
+        return self._subtests.test(name, **{key: str(value) for key, value in row.items()})
+
+
+@pytest.fixture(name="subtests")
+def _subtests(subtests: pytest.Subtests) -> Rows:
+    return Rows(subtests)
 
 
 @pytest.fixture(autouse=True)

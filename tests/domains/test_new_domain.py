@@ -9,6 +9,7 @@ import pytest
 from custom_components.home_agent import domains
 from custom_components.home_agent.context.kind_lines import describe_state
 from custom_components.home_agent.memory.learner.sources import ObservedChange, acts, watched_domains
+from custom_components.home_agent.safety import rules
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.util import dt as dt_util
@@ -55,6 +56,9 @@ def teapot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(domains, "__path__", [*domains.__path__, str(tmp_path)])
     for facts in domains.read_files():
         monkeypatch.setitem(domains.DOMAINS, facts.name, facts)
+        if facts.restricted:
+            action = rules.PickedAction(rules.RuleSet(facts.restricted), rules.RuleSet(facts.unrestricted))
+            monkeypatch.setitem(rules.PICKED_ACTIONS, facts.name, action)
     kept = (domains.verbs, domains.domains_of, domains.gated_domains)
     for each in kept:
         each.cache_clear()

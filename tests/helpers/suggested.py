@@ -130,6 +130,7 @@ async def home(
     await hass.async_add_executor_job(
         (tmp_path / "configuration.yaml").write_text, "automation: !include automations.yaml\n"
     )
+    assert await async_setup_component(hass, "switch", {})  # its services would replace those of the test
     found = Home(hass, freezer, hass_admin_user)
     await found.write("[]\n")
     assert await async_setup_component(hass, "conversation", {})

@@ -653,9 +653,9 @@ async def test_activity_speaks(panel: Panel, agent: Agent, model_server: ModelSe
     asked = await agent.say("Unlock the front door", context=owner)
     await agent.say("yes", context=owner, conversation_id=asked.conversation_id)
     (row,) = (await panel.get("audit"))["entries"]
-    assert (row["kind"], row["told"], row["confirmed"]) == ("action", "Front Door unlocked.", True)
+    assert (row["kind"], row["told"], row["confirmed"]) == ("action", "I unlocked the Front Door.", True)
     (german,) = (await panel.get("audit", language="de"))["entries"]
-    assert german["told"] == "Front Door aufgeschlossen."
+    assert german["told"] == "Ich habe Front Door aufgeschlossen."
     (mine,) = (await panel.get("mine"))["actions"]
     assert mine["told"] == row["told"]
     (yes,) = (await panel.get("audit", kind="confirmation"))["entries"]

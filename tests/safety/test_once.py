@@ -10,7 +10,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.announcing import async_talking_house
-from tests.helpers.injected import Home, home  # noqa: F401 - a fixture
+from tests.helpers.injected import AFTER_OUTSIDE, Home, home  # noqa: F401 - a fixture
 from tests.helpers.planned import planned
 from tests.helpers.policies import SERVICES
 from tests.helpers.secure_house import ENTITIES, SecureHouse, agent, ask  # noqa: F401 - a fixture
@@ -193,7 +193,9 @@ async def test_reminders_from_outside(home: Home, name: str) -> None:
     is_own = name == "the bell"
     assert len(planned(home.agent).timers()) == is_own
     if not is_own:
-        assert speech(asked).startswith(f"Should I remind you of “{name}” when the Bell is on?")
+        assert speech(asked).startswith(
+            f"{AFTER_OUTSIDE}Should I remind you of “{name}” when the Bell is on?"
+        )
 
 
 @pytest.mark.parametrize(

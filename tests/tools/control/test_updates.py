@@ -74,7 +74,7 @@ async def test_a_long_installation_is_not_waited_for(
     asked, conversation_id = await ask(agent, admin)
     assert asked == "Should I install the update Hub?"
     assert firmware.installed == []
-    assert await confirm(agent, admin, conversation_id) == "The update is being installed: Hub."
+    assert await confirm(agent, admin, conversation_id) == "I started the update Hub."
     assert hass.states.get(HUB).attributes["in_progress"] is True
     firmware.hold.set()
     await hass.async_block_till_done(wait_background_tasks=True)
