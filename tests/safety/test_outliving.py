@@ -104,7 +104,7 @@ async def test_reminders(home: Home, said: str, call: dict[str, Any], free: bool
     assert len(planned.timers()) == free
     if not free:
         question = speech(asked)
-        assert question.startswith(f"{AFTER_OUTSIDE}Should I remind you of “{call['name']}” at ")
+        assert question.startswith(f"{AFTER_OUTSIDE}Should I remind you of “{call['name']}” ")
         assert call["when"] in question
         assert ("every day" in question) is ("repeat" in call)
         await home.agree(asked)

@@ -286,6 +286,8 @@ class _Describer:
     states: StateWords | None = None
     full: bool = False
     """Whether all is told, for people who read it; speech leaves out what is too long."""
+    frame: str = "ask"
+    """The sentence that clauses are for, where nothing else is said."""
 
     def phrase(self, key: str, number: int = 1, /, **values: str) -> str:
         """Return a sentence; `number` is how many it is about, where that changes a word."""
@@ -296,10 +298,10 @@ class _Describer:
         template = _template(self.hass, self.language, key) or ""
         return _NUMBER_FORMS.sub(lambda match: _of_number(match[1].split("/"), number), template)
 
-    def clause(self, act: str, frame: str = "ask", **values: str) -> str:
+    def clause(self, act: str, frame: str = "", **values: str) -> str:
         """Return what an act does in the form that a frame takes; nothing if it has no clause."""
         forms = self._find(f"do_{act}").split("|")
-        return forms[min(FORMS[frame], len(forms) - 1)].strip().format(**values)
+        return forms[min(FORMS[frame or self.frame], len(forms) - 1)].strip().format(**values)
 
     def joined(self, texts: Sequence[str], key: str = "names_and") -> str:
         """Return texts as a list with "and" before the last one; `key` says what kind of texts they are."""
@@ -532,7 +534,9 @@ class _Describer:
             only = self.joined([self._trigger(config) for config in conditions])
             rule = self.phrase("auto_only", when=rule, only=only) if rule else only
         if steps:
-            does = self.joined([self._plan(step, by_name=True) for step in steps], "ask_and")
+            later = replace(self, frame="later")
+            clauses = [later._plan(step, by_name=True) for step in steps]  # noqa: SLF001 - the same class
+            does = self.joined(clauses, "ask_and")
             rule = self.phrase("auto_then", when=rule, actions=does) if rule else does
         return _capital(rule).rstrip(".!?")
 
@@ -548,7 +552,15 @@ class _Describer:
         ids = config.get(ATTR_ENTITY_ID) or config["conditions"][0][ATTR_ENTITY_ID]
         ids = [ids] if isinstance(ids, str) else list(ids)
         if kind == "not":
-            key, values = "is_away", {}
+            inner = config["conditions"][0]
+            is_person = ids[0].startswith("person.")
+            if "zone" in inner:
+                zone = self.hass.states.get(inner["zone"])
+                key, values = "no_longer", {"state": one_line(zone.name) if zone else inner["zone"]}
+            elif is_person and inner.get("state") == STATE_HOME:
+                key, values = "is_away", {}
+            else:
+                key, values = "no_longer", self._states(inner, ids[0])[1]
         elif kind == "zone":
             key = {"enter": "arrives", "leave": "leaves"}.get(config.get("event", ""), "is_at")
             zone = self.hass.states.get(config["zone"])
@@ -671,7 +683,8 @@ class _Describer:
             words = {"targets": targets, "value": value, "place": place}
             frame, when = "undone" if act.undone else "done", ""
             if act.when is not None:
-                frame, when = "once" if act.when.event else "later", self.moment(act.when)
+                frame = "once" if act.when.event or act.when.conditions else "later"
+                when = self.moment(act.when)
             elif act.until is not None:
                 frame, when = "until", f"{dt_util.as_local(act.until):%H:%M}"
             if clause := "" if act.already else self.clause(act.key, frame, **words):

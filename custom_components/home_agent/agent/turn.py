@@ -166,12 +166,14 @@ async def async_add_answer(turn: Turn, deltas: AsyncGenerator[LogDelta]) -> None
     """
     entries = turn.chat_log.content
     start = len(entries)
-    async for _content in turn.chat_log.async_add_delta_content_stream(turn.agent_id, deltas):
-        pass
-    for index, entry in enumerate(entries[start:], start):
-        if isinstance(entry, conversation.AssistantContent) and (content := entry.content):
-            kept = content.replace(turn.patience, "") if turn.patience else content
-            entries[index] = replace(entry, content=kept.lstrip(" "))
+    try:
+        async for _content in turn.chat_log.async_add_delta_content_stream(turn.agent_id, deltas):
+            pass
+    finally:
+        for index, entry in enumerate(entries[start:], start):
+            if isinstance(entry, conversation.AssistantContent) and (content := entry.content):
+                kept = content.replace(turn.patience, "") if turn.patience else content
+                entries[index] = replace(entry, content=kept.lstrip(" "))
 
 
 async def async_say(turn: Turn, text: str) -> None:

@@ -170,6 +170,7 @@ class Questions(ConfirmationChannel):
                 surface=Surface.AUTOMATION,
                 conversation_id=f"asked {ulid_now()}",
             ),
+            pin=max(verdicts) is Verdict.PIN,
         )
         own = OwnQuestion(
             users=frozenset(users), lead=await lead(language), seconds=seconds, verdict=max(verdicts)

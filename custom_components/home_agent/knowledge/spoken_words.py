@@ -147,9 +147,8 @@ def means_home(text: str) -> bool:
 def without_articles(folded: str) -> str:
     """Return folded text without the articles at its head."""
     rest = folded.split()
-    while len(rest) > 1 and rest[0] in stop_words():
-        rest = rest[1:]
-    return " ".join(rest)
+    begin = next((at for at, word in enumerate(rest[:-1]) if word not in stop_words()), len(rest) - 1)
+    return " ".join(rest[max(begin, 0) :])
 
 
 def without_idioms(sentence: str) -> str:

@@ -354,7 +354,7 @@ class PlannedItem:
 
 OF_EVENT: Final = "event"
 """Stands in a file for the sun of an event: an earlier release, which knows no events, leaves it out."""
-_STORED: Final = ("domain", "service", "entity_ids", "data", "contents")
+_STORED: Final = ("domain", "service", "entity_ids", "data", "contents", "pin")
 """What is stored of a call that a person has confirmed."""
 
 

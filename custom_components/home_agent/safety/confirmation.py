@@ -438,13 +438,21 @@ class Confirmations:
         for action in self.pending:
             await self._async_end(action, ActionOutcome.WITHDRAWN)
 
-    def needs_pin(self, action: PendingAction) -> bool:
+    def needs_pin(self, action: PendingAction, answerer: Speaker | None = None) -> bool:
         """Return whether a yes to this action needs the PIN: by a rule, or as every confirmation does.
 
-        What is free and only Home Agent asked about needs none.
+        What is free and only Home Agent asked about needs none. Where it has asked several people, one of
+        whom needs the PIN, `answerer` says who answers.
         """
-        is_free = action.own is not None and not action.own.verdict.asks
-        return action.wants_pin or (self._pins.always_for(action.speaker) and not is_free)
+        own = action.own
+        if action.wants_pin or (own is not None and not own.verdict.asks):
+            return action.wants_pin
+        asked = [action.speaker]
+        if answerer is not None:
+            asked = [answerer]
+        elif own is not None:
+            asked += [replace(action.speaker, context=Context(user_id=user_id)) for user_id in own.users]
+        return any(map(self._pins.always_for, asked))
 
     async def async_open(
         self, draft: WaitingCalls, *, unattended: bool = False, own: OwnQuestion | None = None
@@ -563,7 +571,7 @@ class Confirmations:
 
         Raises ConfirmationRefused if a PIN is missing or wrong, and HomeAgentError if the action fails.
         """
-        if self.needs_pin(action):
+        if self.needs_pin(action, answerer):
             await self._async_check_pin(action, pin, answerer or action.speaker)
         elif by_automation:
             raise ConfirmationRefused(Refusal.AUTOMATION)

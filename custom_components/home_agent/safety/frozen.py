@@ -68,6 +68,8 @@ class FrozenCall(Waiting, ServiceCall):
 
     contents: tuple[Effect, ...] = ()
     """Restricted effects in groups, scripts and scenes, which the question lists."""
+    pin: bool = False
+    """Whether a rule asks for the PIN before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +217,7 @@ class CallDraft:
 
 
 def frozen_call(
-    call: ServiceCall, contents: tuple[Effect, ...] = (), *, after_outside: bool = False
+    call: ServiceCall, contents: tuple[Effect, ...] = (), *, after_outside: bool = False, pin: bool = False
 ) -> FrozenCall:
     """Return a call as it waits: its data do not change any more."""
     return FrozenCall(
@@ -226,4 +228,5 @@ def frozen_call(
         tool=call.tool,
         contents=contents,
         after_outside=after_outside,
+        pin=pin,
     )

@@ -143,6 +143,10 @@ class PlannedRuns:
             ended = RunOutcome.SKIPPED if unmet else RunOutcome.UNKNOWN
         except PermissionDenied as err:
             why.append(err)
+        except Exception:  # noqa: BLE001 - as below: a condition of a later release, for example
+            LOGGER.exception("What a planned command waits for cannot be read")
+            await self._async_end(item, due, RunOutcome.UNKNOWN, item.entity_ids)
+            return False
         if item.schedule.event is not None and not why:
             await self._planned.async_add(item)
         else:

@@ -216,7 +216,8 @@ class Guard:
     def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
         """Return a call as it waits for a confirmation, with the effects that the question lists."""
         is_calm = (calm := _calm(speaker)) is not None and self.is_free(call, user, calm)
-        return frozen_call(call, self.contents(call, speaker, user), after_outside=is_calm)
+        contents, pin = self.contents(call, speaker, user), self._asks_pin(call, user, speaker)
+        return frozen_call(call, contents, after_outside=is_calm, pin=pin)
 
     async def async_user(self, speaker: Speaker) -> User | None:
         """Return the Home Assistant user who speaks; None for a satellite or an automation.
@@ -338,7 +339,8 @@ class Guard:
     @callback
     def check_again(self, item: FrozenCall, user: User | None, speaker: Speaker) -> None:
         """Check a confirmed call once more. Raises PermissionDenied, and ChangedSinceAsked."""
-        self.check(item, user, speaker)
+        if self.check(item, user, speaker) is Verdict.PIN and not item.pin:
+            raise ChangedSinceAsked
         check_contents(item, self.contents(item, speaker, user))
 
     @callback
@@ -357,19 +359,20 @@ class Guard:
     def _wants_pin(self, item: Frozen, user: User | None, speaker: Speaker) -> bool:
         try:
             match item:
-                case FrozenAutomation():
+                case FrozenAutomation() | FrozenCall():
                     return item.pin
+                case FrozenPlan(calls=calls) | FrozenIntent(calls=calls):
+                    return any(call.pin for call in calls)
                 case FrozenTool():
                     return self._judge_tool(item, user, speaker)[0] is Verdict.PIN
                 case FrozenLook():
                     return self.judge_look(item, user, speaker) is Verdict.PIN
-                case FrozenPlan(calls=calls, due=due):
-                    speaker = replace(speaker, due=due)
-                case FrozenIntent(calls=calls):
-                    pass
-                case FrozenCall():
-                    calls = (item,)
-            return any(self._judge(call, user, speaker) is Verdict.PIN for call in calls)
+        except PermissionDenied:
+            return False  # it will not be made
+
+    def _asks_pin(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:
+        try:
+            return self._judge(call, user, speaker) is Verdict.PIN
         except PermissionDenied:
             return False  # it will not be made
 
@@ -381,12 +384,12 @@ class Guard:
             return Verdict.BLOCK
 
     @callback
-    def draft_of(self, calls: Iterable[ServiceCall], speaker: Speaker) -> WaitingCalls:
-        """Return calls as a question for a confirmation needs them."""
+    def draft_of(self, calls: Iterable[ServiceCall], speaker: Speaker, *, pin: bool) -> WaitingCalls:
+        """Return calls as a question for a confirmation needs them; `pin` says that the answer needs it."""
         draft = WaitingCalls(speaker=speaker, conversation_id=speaker.conversation_id)
         part = CallDraft(draft=draft, origin=CallOrigin(speaker=speaker))
         for call in calls:
-            freeze(self._hass, part, self.frozen(call, speaker, None))
+            freeze(self._hass, part, replace(self.frozen(call, speaker, None), pin=pin))
         return draft
 
     @callback

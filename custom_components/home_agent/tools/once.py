@@ -49,8 +49,8 @@ _COMPARED: Final = lazy_regex(
     r"|<=?|below|under|at most|(?:less|lower|fewer) than)\s*(-?\d+(?:[.,]\d+)?)\D{0,8}$"
 )
 _BETWEEN: Final = lazy_regex(
-    r"\s*(?:==?|:|->|=>|\b(?:is|are|was|becomes?|turns?|gets?|goes|go|changes?|reports?|equals|reaches|drops"
-    r"|falls|rises|to|has been|state)\b)\s*"
+    r"\s{0,9}(?:==?|:|->|=>|\b(?:is|are|was|becomes?|turns?|gets?|goes|go|changes?|reports?|equals|reaches|drops"
+    r"|falls|rises|to|has been|state)\b)\s{0,9}"
 )
 _NOT: Final = lazy_regex(r"(?:(?<!\w)(?:is )?not\b|!=?|\bno longer\b|\bisn't\b)\s*")
 _COMES: Final = lazy_regex(
@@ -96,23 +96,26 @@ async def async_read_once(args: Mapping[str, Any], run: ToolRun) -> tuple[str, S
     event = None
     if given:
         (clause,) = reader.read(given, TRIGGER)
-        if "to" not in clause and (kept := clause.get("not_to")):
+        # "Leaves" counts from the next time on by what it leaves.
+        if "to" not in clause and "from" not in clause and (kept := clause.get("not_to")):
             states = map(run.hass.states.get, entities_of(clause))
             clause = {**clause, "not_to": [*kept, *(state.state for state in states if state)]}
         event = Schedule(due=_until(until, run), event=Event(clause=clause))
     parts = (each.split(" and ") if isinstance(each, str) else [each] for each in conditions if each)
     clauses = [clause for part in parts for each in part for clause in reader.read(each, CONDITION)]
     watched = ([event.event.clause] if event and event.event else []) + clauses
-    await async_check_known(watched, str(args.get("person") or ""), run)
+    # Whether something is so now is told at once, what is waited for is not.
+    receiver = str(args.get("person") or "") if event or when else None
+    await async_check_known(watched, receiver, run)
     return when, event, clauses
 
 
-async def async_check_known(clauses: list[Clause], receiver: str, run: ToolRun) -> None:
+async def async_check_known(clauses: list[Clause], receiver: str | None, run: ToolRun) -> None:
     """Refuse clauses about what the speaker may not know.
 
     Where people are is known to members of the household. Who has a person told something when that person
-    comes learns nothing, and neither does anybody from what happens while nobody is at home.
-    Raises PermissionDenied.
+    comes learns nothing, and neither does anybody from what happens while nobody is at home, unless that is
+    now: `receiver` is None then. Raises PermissionDenied.
     """
     for clause in clauses:
         for entity_id in entities_of(clause):
@@ -121,8 +124,9 @@ async def async_check_known(clauses: list[Clause], receiver: str, run: ToolRun) 
             if not entity_id.startswith("person.") and entity_id != HOME:
                 raise NotExposed(f"{entity_id} does not exist or is not exposed to the assistant")
             state = run.hass.states.get(entity_id)
-            is_told = state is not None and is_called(squash(receiver), state.name, entity_id)
-            is_empty = entity_id == HOME and "below" in clause
+            waits = receiver is not None
+            is_told = waits and state is not None and is_called(squash(receiver), state.name, entity_id)
+            is_empty = waits and entity_id == HOME and "below" in clause
             is_known = run.reader.permits(entity_id) and not run.guard.policy.view.narrows
             if not (is_known and (is_told or is_empty or await async_is_member(run.hass, run.speaker))):
                 raise NotExposed(NOT_YOURS)
@@ -190,11 +194,15 @@ class _Reader:
             rest = {key: each for key, each in fields.items() if key not in ("to", "state")}
             clauses = self._clauses.read([{**rest, "to": "off"}], role)
         if role == CONDITION:
+            if is_not and any(each.get(CONDITION) not in ("state", "zone") for each in clauses):
+                raise ValidationError("not: give the state of an entity, such as cover.x not closed")
             return [{CONDITION: "not", "conditions": [each]} if is_not else each for each in clauses]
         if len(clauses) != 1 or not entities_of(clauses[0]):
             raise ValidationError("give one event of an entity")
         if is_not:
-            before = clauses[0].pop("to", None)
+            if "to" not in clauses[0]:
+                raise ValidationError("not: give the state that ends, such as cover.x not closed")
+            before = clauses[0].pop("to")
             clauses = [{**clauses[0], "from": before, "not_to": [*GONE]}]
         return list(clauses)
 

@@ -102,6 +102,7 @@ def is_confirmed(call: FrozenCall, confirmed: Collection[FrozenCall]) -> bool:
         for earlier in confirmed
         if (earlier.domain, earlier.service, dict(earlier.data))
         == (call.domain, call.service, dict(call.data))
+        and earlier.pin >= call.pin  # a yes is no PIN
     ]
     targets = {entity_id for earlier in alike for entity_id in earlier.entity_ids}
     effects = {effect for earlier in alike for effect in earlier.contents}

@@ -1003,7 +1003,9 @@ class AutomationTool(HomeAgentTool):
             self.own.note(AutomationEdit.by(run.speaker, known.own, None))
             note_in_journal(run, action, known.name, known.own.sentence if known.own else "")
 
-        return self._ask(run, FrozenAutomation(change=AutomationChange.DELETE, name=known.name, begin=delete))
+        pin = judge_switch(run, known.entity_id, user, on=False) is Verdict.PIN
+        item = FrozenAutomation(change=AutomationChange.DELETE, name=known.name, pin=pin, begin=delete)
+        return self._ask(run, item)
 
     async def _async_write(
         self, known: KnownAutomation | None, args: Mapping[str, Any], run: ToolRun

@@ -11,7 +11,7 @@ from homeassistant.util import dt as dt_util
 from ...domains import DOMAINS, opens
 from ...errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
-from ...knowledge.speaker import Speaker
+from ...knowledge.speaker import Speaker, async_is_member
 from ...knowledge.spoken_words import words_of
 from ...languages.sentence import Wait
 from ...planned.events import Clause, async_holds, is_so
@@ -311,7 +311,7 @@ async def async_act_later(
     if not free:
         return
     if schedule is not None:
-        for note in waits_again(schedule, run):
+        for note in await async_waits_again(schedule, run):
             outcome.note(note)
         await _async_plan(planned, replace(command, entity_ids=tuple(free)), outcome)
         return
@@ -353,11 +353,16 @@ def asked_when(schedule: Schedule | None) -> dict[str, Any]:
     return {"due": schedule.due, "repeats": bool(schedule.days), "event": event, "conditions": conditions}
 
 
-def waits_again(schedule: Schedule, run: ToolRun) -> list[str]:
-    """Return what the model reads about an event that has come about before it is waited for."""
-    event = schedule.event
-    is_already = event is not None and any(is_so(run.hass, event.clause, one) for one in event.entity_ids)
-    return [NEXT_TIME] if is_already else []
+async def async_waits_again(schedule: Schedule, run: ToolRun) -> list[str]:
+    """Return what the model reads about an event that has come about before it is waited for.
+
+    Nothing where that would tell somebody where a person is who may not know it.
+    """
+    if (event := schedule.event) is None:
+        return []
+    is_known = all(map(run.reader.sees, event.entity_ids)) or await async_is_member(run.hass, run.speaker)
+    is_already = any(is_so(run.hass, event.clause, entity_id) for entity_id in event.entity_ids)
+    return [NEXT_TIME] if is_already and is_known else []
 
 
 async def _async_plan(planned: Scheduler, command: PlannedItem, outcome: ControlOutcome) -> None:

@@ -45,8 +45,8 @@ from ..control.later import (
     Timing,
     asked_when,
     async_read_timing,
+    async_waits_again,
     judged_for,
-    waits_again,
 )
 from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, rooms_of
 from ..people import People, is_called, is_spoken
@@ -511,7 +511,7 @@ class NotifyTool(HomeAgentTool):
             and other.owner.conversation_id == command.owner.conversation_id
             and not other.is_same(command)
         ]
-        notes += waits_again(schedule, run)
+        notes += await async_waits_again(schedule, run)
         await keep()
         result: dict[str, JsonValueType] = {
             "planned": f"{command.told_at(now)}: {message.text}",

@@ -30,7 +30,7 @@ from ...when import FORMS, forms, read_clock, read_length, read_moment
 from ..base import HomeAgentTool, ToolOutput, ToolRun
 from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import is_planted, named_by_person
-from ..control.later import async_read_schedule, waits_again
+from ..control.later import async_read_schedule, async_waits_again
 from ..control.telling import tell_names
 from ..results import ToldAct, ToldValue, ValueKind
 from ..waiting import registry_ids
@@ -111,7 +111,7 @@ class TimerTool(HomeAgentTool):
             await self._planned.async_add(timer, counts=read_length(when, speaker.language) is not None)
             result: dict[str, JsonValueType] = {"set": planned_row(timer, run)}
             is_order = read(name, speaker.language).kind is Mood.ORDER
-            if notes := waits_again(schedule, run):
+            if notes := await async_waits_again(schedule, run):
                 result["note"] = notes[0]
             elif is_order or not domain_words().keys().isdisjoint(fold(name).split()):
                 result["note"] = ONLY_REMINDS
