@@ -17,8 +17,9 @@ from tests.helpers.agent import Agent, speech
 from tests.helpers.everyday_house import NOW
 from tests.helpers.once import ANNA, BEN, PORCH, WASHER, WINDOW, async_add_things, show, waited_for
 from tests.helpers.planned import ASKS, DOOR, HALL, Wait, give, made, planned
-from tests.helpers.secure_house import SecureHouse
+from tests.helpers.secure_house import SecureHouse, ask
 from tests.helpers.timers import shown
+from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import tool_calls
 
@@ -375,3 +376,71 @@ async def test_another_entity_of_that_id(secure: SecureHouse, agent: Agent, wait
     await wait(1)
     assert made(secure) == []
     assert "is not allowed any more: Hall" in shown(agent.hass)[0]
+
+
+async def test_leaving_counts_from_the_next_time(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
+    """Somebody who is away already comes home first, and somebody else does not stand in the way."""
+    own = Context(user_id=secure.anna.id)
+    call = {**ON, "when": f"{ANNA} leaves home"}
+    await give(agent, "When Anna leaves turn on the light", **call, context=own)
+    for state in ("home", "not_home"):
+        assert made(secure) == []
+        show(agent.hass, ANNA, state)
+        await wait(1)
+    assert made(secure) == LIT
+
+
+async def test_where_people_are_is_told_to_members(secure: SecureHouse, agent: Agent) -> None:
+    """An unknown voice learns it neither from what is done if it is so, nor from a remark that it is so."""
+    calls = (
+        ("ha_control", {"action": "turn_on", "entity_id": HALL, "if": "nobody home"}),
+        ("ha_control", {"action": "turn_on", "entity_id": HALL, "when": "nobody home"}),
+        ("notify_person", {"person": "Anna", "message": "Hello", "if": f"{ANNA} home"}),
+        ("notify_person", {"person": "Anna", "message": "Hello", "when": f"{ANNA} home"}),
+    )
+    for call in calls:
+        told = []
+        for state in ("home", "not_home"):
+            show(agent.hass, ANNA, state)
+            await ask(agent, call, said="If it is so do it", device_id="satellite-1")
+            result = tool_results(agent.server.chats[-1])[-1]
+            told.append((result.get("error"), "note" in str(result)))
+            await planned(agent).async_cancel([item.id for item in planned(agent).all()])
+        assert told[0] == told[1], call
+    assert made(secure) == []
+
+
+@pytest.mark.parametrize(("answer", "ran"), [("Yes", False), ("4711", True)])
+async def test_a_yes_is_no_pin(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, wait: Wait, answer: str, ran: bool
+) -> None:
+    """What was confirmed with a yes does not run at an hour for which a rule asks for the PIN."""
+    rule = {"decision": "pin", "entities": [DOOR], "hours": ["11:00-13:00"]}
+    hashed = await hass.async_add_executor_job(hash_pin, "4711")
+    options = {"policy_pin": hashed, "policy_pin_always": False, "policy_choices": [rule]}
+    agent = await secure.async_agent(model_server, {**ASKS, **options})
+    if ran:
+        await wait(3700)  # the rule holds when it is given
+    own = Context(user_id=secure.anna.id)
+    call = {"action": "unlock", "entity_id": [DOOR], "when": f"{WASHER} off"}
+    model_server.script([tool_calls([("ha_control", call)])])
+    asked = await agent.say("When the washer is done unlock the front door", context=own)
+    await agent.say(answer, context=own, conversation_id=asked.conversation_id)
+    assert len(planned(agent).all()) == 1
+    await wait(4000)
+    show(hass, WASHER, "off")
+    await wait(1)
+    assert bool(made(secure)) is ran
+
+
+async def test_a_condition_is_told_as_it_is(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """What must not be so is not told as somebody who is away."""
+    agent = await secure.async_agent(model_server, ASKS)
+    call = {"action": "unlock", "entity_id": [DOOR], "when": "11:00", "if": f"{WINDOW} not off"}
+    model_server.script([tool_calls([("ha_control", call)])])
+    own = Context(user_id=secure.anna.id)
+    asked = speech(await agent.say("Unlock the front door at eleven if the window is not shut", context=own))
+    assert "at home" not in asked
+    assert "Window is no longer closed" in asked
