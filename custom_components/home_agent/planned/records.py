@@ -368,7 +368,10 @@ def dump_item(item: PlannedItem) -> dict[str, Any]:
         if not schedule[name]:
             del schedule[name]
     if item.approved is not None:
-        stored["approved"] = [dump({name: getattr(call, name) for name in _STORED}) for call in item.approved]
+        stored["approved"] = [
+            dump({name: value for name in _STORED if (value := getattr(call, name)) is not False})
+            for call in item.approved
+        ]
     for values in (stored["given"], *(call["data"] for call in stored["approved"] or ())):
         for key in filter(is_secret, list(values)):
             del values[key]
