@@ -114,7 +114,7 @@ async def test_automation_from_the_first_word_to_the_last(household: Household, 
     why = Reply(calls=[("ha_query", {"entity_id": HALLWAY, "why": True})])
     household.teach("Why did the hallway light turn on?", why)
     await household.say("Why did the hallway light turn on?")
-    assert ARRIVES in result(household, "Why did the hallway light turn on?")
+    assert "When Demo comes home: turn on" in result(household, "Why did the hallway light turn on?")
 
     change = {"action": "change", "do": [{"action": "turn_on", "entity_id": [WORKTOP]}]}
     household.teach("the worktop lights instead", Reply(calls=[("automation", change)]))
