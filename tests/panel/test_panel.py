@@ -416,7 +416,7 @@ async def test_usage(agent: Agent, freezer: Any) -> None:
     """Counted by days, and bounded."""
     agent.server.default = Reply(text="Yes.", usage=(100, 20, 60))
     await agent.say("One")
-    freezer.tick(timedelta(days=1))
+    freezer.tick(timedelta(hours=25))  # the longest day
     await agent.say("Two")
     usage = agent.entry.runtime_data.shared.usage.of(agent.entry.entry_id)
     before, today = usage.days(dt_util.now().date(), 2)
