@@ -63,7 +63,7 @@ async def test_remembered_in_a_new_conversation(agent: Agent, anna: Context, ben
 
 
 async def test_a_name_goes_into_the_profile(agent: Agent, anna: Context, subtests: pytest.Subtests) -> None:
-    """So it stands beside every sentence, and a later one replaces it."""
+    """It is sent with every sentence, and a later one replaces it."""
     for said, words, name in [
         ("Call me Annie from now on", "Anna wants to be called Annie", "Annie"),
         ("call me annie please", "The user's nickname is annie", "annie"),

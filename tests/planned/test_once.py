@@ -55,7 +55,7 @@ async def test_once(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
 
 
 async def test_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
-    """How long it must be so begins anew each time."""
+    """The time for which it must be so starts again with each change."""
     await give(agent, SAID, **{**ON, "when": f"{WASHER} off for 5 minutes"})
     show(agent.hass, WASHER, "off")
     await wait(200)

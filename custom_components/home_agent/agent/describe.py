@@ -143,7 +143,7 @@ _NUMBER_FORMS = lazy_regex(r"\[([^\[\]]*)\]")
 FORMS: Final = {"done": 0, "undone": 0, "until": 0, "ask": 1, "later": 2, "once": 2}
 """The sentences around clauses, `<frame>_frame` in the translations, and the form that a clause has in each.
 
-A clause, `do_<act>`, has up to three forms with `|` between them; the last one stands for missing ones.
+A clause, `do_<act>`, has up to three forms, separated by `|`. If one is missing, the last one is used.
 """
 
 

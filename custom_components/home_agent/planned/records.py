@@ -353,7 +353,7 @@ class PlannedItem:
 
 
 OF_EVENT: Final = "event"
-"""Stands in a file for the sun of an event: an earlier release, which knows no events, leaves it out."""
+"""What is stored as the sun of an event, so that an earlier release, which has no events, skips the item."""
 _STORED: Final = ("domain", "service", "entity_ids", "data", "contents", "pin")
 """What is stored of a call that a person has confirmed."""
 

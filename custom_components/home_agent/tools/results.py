@@ -196,7 +196,7 @@ class ToldTime:
 class ToldAct:
     """One thing that a call did: the whole answer to a plain command.
 
-    Its words are `do_<key>` in the translations, which stands in a sentence, or the sentence `done_<key>`.
+    The translations word it as the clause `do_<key>` of a sentence, or as the sentence `done_<key>`.
     """
 
     key: str

@@ -212,7 +212,7 @@ DOMAINS: Final = frozenset(Platform) | {
 REPLACEMENTS: Final = "privacy.replacements"
 """Table of generic words by kind; kinds that it lacks cannot be replaced."""
 SOMEBODY: Final = "user"
-"""Stands for a person of the household where a text is searched for what people do when."""
+"""Replaces the name of a household member before a text is searched for routines."""
 LEAST_WORDS: Final = 2
 """Words that have to be left for a text to keep its sense."""
 
