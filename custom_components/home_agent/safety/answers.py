@@ -30,7 +30,7 @@ HARMLESS: Final = (
 )
 """Domains of things that are named in another order behind a yes."""
 GUARDED: Final = (
-    *("lock", "cover", "cover.door", "cover.garage", "cover.gate"),
+    *("lock", "valve", "cover", "cover.door", "cover.garage", "cover.gate"),
     *("binary_sensor.door", "binary_sensor.window", "alarm_control_panel", "siren"),
 )
 """Classes of things that a question may be about, so that naming one behind a yes is in doubt."""
