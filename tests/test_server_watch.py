@@ -9,9 +9,8 @@ from homeassistant.config_entries import SOURCE_REAUTH, ConfigEntryState
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.everyday_house import async_pass
+from tests.helpers.everyday_house import async_pass, shown
 from tests.helpers.pauses import everything, pause
-from tests.helpers.timers import shown
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, html, reset, status, text, tool_calls
 

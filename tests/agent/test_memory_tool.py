@@ -7,8 +7,7 @@ import pytest
 from custom_components.home_agent.memory.records import Origin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.remembering import FACT, anna, ben, call, told, user  # noqa: F401 - fixtures
-from tests.helpers.turns import tool_results
+from tests.helpers.remembering import FACT, anna, ben, told, user  # noqa: F401 - fixtures
 from tests.servers.replies import text, tool_calls
 
 OLDER = {"store_memory", "recall_memory", "forget_memory", "get_user_profile", "update_user_profile"}
@@ -21,7 +20,7 @@ async def memory(
     call = ("memory", {"action": action, "text": words, **more})
     agent.server.script([tool_calls([call]), text("All right.")])
     await agent.say(said, context=context)
-    return tool_results(agent.server.chats[-1])[-1]
+    return agent.results[-1]
 
 
 def offered(agent: Agent) -> dict[str, Any]:
@@ -36,14 +35,14 @@ async def test_one_tool_is_offered(hass: HomeAssistant, agent: Agent) -> None:
     names = set(offered(agent))
     assert "memory" in names
     assert not names & OLDER
-    unknown = await call(agent, "water_plants", {})
+    unknown = await agent.call("water_plants")
     assert "memory" in unknown["error"]
     assert not [name for name in OLDER if name in unknown["error"]]
     anna = user(hass, "Anna")
-    assert (await call(agent, "store_memory", {"content": FACT}, anna))["success"]
-    assert "honey" in str(await call(agent, "recall_memory", {"query": "tea"}, anna))
-    assert "honey" in str(await call(agent, "memory", {"action": "recall", "text": "tea"}, anna))
-    assert (await call(agent, "forget_memory", {"memory": "tea with honey"}, anna))["success"]
+    assert (await agent.call("store_memory", content=FACT, context=anna))["success"]
+    assert "honey" in str(await agent.call("recall_memory", query="tea", context=anna))
+    assert "honey" in str(await agent.call("memory", action="recall", text="tea", context=anna))
+    assert (await agent.call("forget_memory", memory="tea with honey", context=anna))["success"]
 
 
 async def test_remembered_in_a_new_conversation(agent: Agent, anna: Context, ben: Context) -> None:
@@ -155,7 +154,7 @@ async def test_options_that_name_the_earlier_tools(
     await told(agent, "Hello there, how are you?")
     found = offered(agent).get("memory")
     assert (found and found["parameters"]["properties"]["action"]["enum"]) == actions
-    refused = await call(agent, "store_memory", {"content": FACT}, user(hass, "Anna"))
+    refused = await agent.call("store_memory", content=FACT, context=user(hass, "Anna"))
     assert refused["success"] is (
         actions is not None
         and "memory_enabled" not in options

@@ -27,7 +27,6 @@ from tests.helpers.checks import every
 from tests.helpers.everyday_house import async_pass
 from tests.helpers.injected import UNLOCK, Home, home  # noqa: F401 - a fixture
 from tests.helpers.secure_house import SecureHouse, pending_ids
-from tests.helpers.turns import tool_results
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, thinking, tool_calls
@@ -390,7 +389,7 @@ async def test_what_was_written_into_a_field(hass: HomeAssistant, home: Home) ->
         [tool_calls([("activity", {"action": "list"})]), tool_calls([UNLOCK]), text("So.")]
     )
     await home.agent.say("What did you do?", context=home.anna)
-    assert "input_text.note" in str(tool_results(home.agent.server.chats[-1])[0])
+    assert "input_text.note" in str(home.agent.results[0])
     assert home.unlocks() == 0
     assert len(pending_ids(hass)) == 1
 

@@ -11,7 +11,7 @@ from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import Unauthorized
 from tests.helpers.agent import Agent, async_agent, call_action
-from tests.helpers.undo import LIGHT, act, control, undo_service
+from tests.helpers.undo import LIGHT, control, undo_service
 from tests.servers.model_server import ModelServer
 
 
@@ -27,8 +27,8 @@ async def test_actions_and_denials(hass: HomeAssistant, agent: Agent) -> None:
     """What ran, what was refused and why, who asked; nothing of what was said."""
     reader = MockUser(is_owner=False, name="Reader").add_to_hass(hass)
     reader.mock_policy({"entities": {"all": {POLICY_READ: True}}})
-    first = await act(agent, control("turn_on"), sentence="Wondrous words")
-    await act(agent, control("turn_off"), context=Context(user_id=reader.id))
+    first = await agent.act(control("turn_on"), sentence="Wondrous words")
+    await agent.act(control("turn_off"), context=Context(user_id=reader.id))
     denial, action = await audit_log(hass)
     assert (action["kind"], action["service"], action["targets"]) == ("action", "light.turn_on", [LIGHT])
     assert action["success"] is True
@@ -51,7 +51,7 @@ async def test_only_administrators_read_it(
 
 async def test_limit_and_kind(hass: HomeAssistant, agent: Agent) -> None:
     """The newest come first; only so many, only of one kind."""
-    await act(agent, control("turn_on"), control("turn_on", "light.bed_light"))
+    await agent.act(control("turn_on"), control("turn_on", "light.bed_light"))
     assert len(await audit_log(hass)) == 2
     (newest,) = await audit_log(hass, limit=1)
     assert newest["targets"] == ["light.bed_light"]
@@ -60,7 +60,7 @@ async def test_limit_and_kind(hass: HomeAssistant, agent: Agent) -> None:
 
 async def test_an_undo_is_an_action(hass: HomeAssistant, agent: Agent) -> None:
     """It is marked as one."""
-    await act(agent, control("turn_on"))
+    await agent.act(control("turn_on"))
     await undo_service(hass)
     newest, oldest = await audit_log(hass)
     assert newest["undo"] is True
@@ -70,7 +70,7 @@ async def test_an_undo_is_an_action(hass: HomeAssistant, agent: Agent) -> None:
 async def test_confirmations(hass: HomeAssistant, model_server: ModelServer) -> None:
     """What waited for a word, and how it ended."""
     agent = (await async_agent(hass, model_server, {"policy_restricted": [LIGHT]})).at_satellite()
-    first = await act(agent, control("turn_on"))
+    first = await agent.act(control("turn_on"))
     assert hass.states.get(LIGHT).state == "off"
     await agent.say("yes", conversation_id=first.conversation_id)
     assert hass.states.get(LIGHT).state == "on"

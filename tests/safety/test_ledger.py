@@ -21,7 +21,7 @@ from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.undo import LIGHT, act, control, undo_service
+from tests.helpers.undo import LIGHT, control, undo_service
 from tests.servers.model_server import ModelServer
 
 
@@ -51,7 +51,7 @@ def an_action(number: int, entities: int = 1) -> RecordedAction:
 async def test_a_call_is_kept(agent: Agent) -> None:
     """Who asked, what was called, and what it did."""
     context = Context()
-    result = await act(agent, control("turn_on", brightness_pct=40), context=context)
+    result = await agent.act(control("turn_on", brightness_pct=40), context=context)
     (action,) = actions(agent)
     assert (action.domain, action.service, action.entity_ids) == ("light", "turn_on", (LIGHT,))
     assert action.conversation_id == result.conversation_id
@@ -64,7 +64,7 @@ async def test_a_call_is_kept(agent: Agent) -> None:
 
 async def test_a_question_leaves_nothing(agent: Agent) -> None:
     """Reading is not recorded as an action."""
-    await act(agent, ("ha_query", {"entity_id": LIGHT}), sentence="Is it on?")
+    await agent.act(("ha_query", {"entity_id": LIGHT}), sentence="Is it on?")
     assert actions(agent) == []
 
 
@@ -75,7 +75,7 @@ async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, agent: Agent
         raise HomeAssistantError("bridge unreachable")
 
     hass.services.async_register("light", "turn_on", fail)
-    await act(agent, control("turn_on"))
+    await agent.act(control("turn_on"))
     (action,) = actions(agent)
     assert not action.success
     assert "bridge unreachable" in (action.error or "")
@@ -96,7 +96,7 @@ async def test_codes_are_never_kept(
 
     hass.services.async_register("lock", "lock", lock)
     await hass.async_block_till_done()
-    await act(agent, control("lock", "lock.shed", code="483920"), sentence="Lock the shed with 483920")
+    await agent.act(control("lock", "lock.shed", code="483920"), sentence="Lock the shed with 483920")
     assert given == ["483920"], "the lock itself gets it"
     assert actions(agent)[0].entity_ids == ("lock.shed",)
     await agent.entry.runtime_data.shared.journals.async_flush()
@@ -130,7 +130,7 @@ async def test_a_restart(
     hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
 ) -> None:
     """The last calls are written soon, read again, and can still be put back."""
-    await act(agent, control("turn_on"))
+    await agent.act(control("turn_on"))
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=30))
     await hass.async_block_till_done(wait_background_tasks=True)
     assert STORE_KEY in hass_storage
@@ -155,7 +155,7 @@ async def test_a_broken_store_is_kept_aside(
         "data": {"entries": {"x": {"ledger": [{"at": 5}], "audit": []}}},
     }
     agent = await async_agent(hass, model_server)
-    await act(agent, control("turn_on"))
+    await agent.act(control("turn_on"))
     assert len(actions(agent)) == 1
 
 
@@ -163,7 +163,7 @@ async def test_removal_forgets(
     hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
 ) -> None:
     """Nothing of a removed agent stays on disk."""
-    await act(agent, control("turn_on"))
+    await agent.act(control("turn_on"))
     await hass.config_entries.async_remove(agent.entry.entry_id)
     await hass.async_block_till_done()
     assert agent.entry.entry_id not in json.dumps(hass_storage)

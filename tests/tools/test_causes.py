@@ -23,7 +23,6 @@ from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.injection import payloads
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -120,7 +119,7 @@ class CauseHouse:
         self.agent.server.script([tool_calls([(tool, args)]), text("I looked.")])
         agent = self.agent if speaker else self.agent.at_satellite()
         await agent.say(sentence, context=self.by(speaker) if speaker else None)
-        return tool_results(self.agent.server.chats[-1])[-1]
+        return self.agent.results[-1]
 
     async def why(self, entity_id: str, **args: Any) -> Any:
         """Return what the model reads of the last change of an entity."""

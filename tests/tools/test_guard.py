@@ -22,7 +22,6 @@ from homeassistant.core import Context, HomeAssistant, ServiceCall as ServiceCal
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import reset, text, tool_calls
 
@@ -204,7 +203,7 @@ async def test_nor_by_home_assistants_own_sentences(movie: Agent) -> None:
 
 def results(agent: Agent) -> list[dict[str, Any]]:
     """Return the envelopes of the newest request."""
-    return tool_results(agent.server.chats[-1])
+    return agent.results
 
 
 class TestWhoMayDoWhat:

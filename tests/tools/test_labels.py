@@ -12,7 +12,6 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.secure_house import pending_ids
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -61,7 +60,7 @@ async def use(
     agent.server.clear()
     agent.server.script([*(tool_calls([(tool, call)]) for call in calls), text("Done.")])
     await agent.say(sentence)
-    return next(reversed(tool_results(agent.server.chats[-1])), {})
+    return next(reversed(agent.results), {})
 
 
 def on(hass: HomeAssistant) -> set[str]:

@@ -7,7 +7,6 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.turns import tool_results
 from tests.helpers.undo import BED, LIGHT, control
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -19,7 +18,7 @@ async def run(agent: Agent, *answers: list[tuple[str, dict[str, Any]]]) -> list[
     """Have a turn make calls, answer by answer, and return what the model was told."""
     agent.server.script([*map(tool_calls, answers), text("Okay.")])
     await agent.say("Do it")
-    return tool_results(agent.server.chats[-1])
+    return agent.results
 
 
 async def test_on_off_on(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:

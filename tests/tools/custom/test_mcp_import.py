@@ -13,7 +13,6 @@ from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, speech
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_offer, async_use, reported
 from tests.helpers.mcp_kitchens import TOKEN, Changing, described, kitchens
-from tests.helpers.turns import tool_results
 from tests.servers.mcp_server import McpServer
 from tests.servers.replies import text, tool_calls
 from tests.servers.rest_server import RestServer
@@ -69,7 +68,7 @@ async def test_all_that_read(
         [tool_calls([("kitchen_search_recipes", {"query": "curry"})]), text("Chickpeas.")]
     )
     assert speech(await own.agent.say("What goes into a curry?")) == "Chickpeas."
-    assert tool_results(own.agent.server.chats[-1])[-1]["result"] == "Onions, chickpeas, spinach"
+    assert own.agent.results[-1]["result"] == "Onions, chickpeas, spinach"
     assert server.calls() == [{"tool": "search_recipes", "query": "curry", "limit": 5}]
     assert "kitchen_order" not in tools
     await own.agent.set_options(tools_disabled=["kitchen_fail"])

@@ -17,7 +17,6 @@ from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.energy import BATTERY, GAS, GRID, SOLAR, configure, count as count_hours
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -64,7 +63,7 @@ async def counted(
     agent.server.clear()
     agent.server.script([tool_calls([("energy", args)]), text("I looked.")])
     await agent.at_satellite().say(sentence, language=language)
-    return tool_results(agent.server.chats[-1])[-1]
+    return agent.results[-1]
 
 
 def offered(agent: Agent) -> dict[str, Any]:

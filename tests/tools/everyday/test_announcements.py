@@ -16,9 +16,8 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import speech
 from tests.helpers.announcing import DAY, NIGHT, TalkingHouse, add_speaker, area_of, async_talking_house
-from tests.helpers.everyday_house import async_add_satellite, async_pass, call
+from tests.helpers.everyday_house import async_add_satellite, async_pass
 from tests.helpers.planned import planned
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -303,7 +302,7 @@ async def test_the_language_of_a_voice(house: TalkingHouse, monkeypatch: pytest.
 
 async def ask(house: TalkingHouse, tool: str, sentence: str, **args: Any) -> dict[str, Any]:
     """Let Anna make one call in writing and return what the model was told."""
-    return await call(house.agent, tool, sentence, options={"context": house.anna}, **args)
+    return await house.agent.call(tool, sentence, context=house.anna, **args)
 
 
 def kept(house: TalkingHouse) -> Scheduler:
@@ -351,7 +350,7 @@ async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
             f"Tell Tom in {when} to buy bread", context=house.anna, conversation_id=conversation
         )
         conversation = said.conversation_id
-        told = tool_results(house.agent.server.chats[-1])[-1]
+        told = house.agent.results[-1]
     assert "cancel it if this one replaces it" in told["result"]["notes"][0]
     assert len(kept(house).commands()) == 2
 
