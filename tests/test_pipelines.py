@@ -143,20 +143,6 @@ async def test_rules_that_are_made_later(
     assert told(agent) is not None
 
 
-async def test_assist_that_starts_later(
-    hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator, agent: Agent
-) -> None:
-    """The store is listened to from the moment it is there."""
-    assert await async_setup_component(hass, "assist_pipeline", {})
-    assistants = Assistants(hass, await hass_ws_client(hass))
-    await assistants.create(agent.entity_id)
-    assert told(agent) is not None
-    await hass.config_entries.async_unload(agent.entry.entry_id)
-    assert told(agent) is None
-    await assistants.create(agent.entity_id)
-    assert told(agent) is None
-
-
 async def test_one_click(
     hass: HomeAssistant,
     model_server: ModelServer,

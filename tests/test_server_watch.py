@@ -124,27 +124,6 @@ async def test_a_server_that_stops(hass: HomeAssistant, model_server: ModelServe
     assert (lamp(hass), model_server.chats) == ("on", [])
 
 
-async def test_a_model_that_fails_on_a_server_that_answers(
-    hass: HomeAssistant, model_server: ModelServer, agent: Agent
-) -> None:
-    """The server can be reached, so nothing is said about it."""
-    model_server.default = status(500, "CUDA out of memory")
-    await agent.say("Tell me a story")
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert listings(model_server) == 1
-    assert issue(agent) is None
-
-
-async def test_options_are_saved_without_the_server(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Changing an option meanwhile keeps the agent."""
-    agent = await async_agent(hass, model_server)
-    model_server.on(everything, reset())
-    await agent.set_options(streaming_enabled=False)
-    assert agent.entry.state is ConfigEntryState.LOADED
-    await agent.say("turn on the reading lamp")
-    assert lamp(hass) == "on"
-
-
 async def test_reminders_are_told_without_the_server(
     hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
@@ -205,13 +184,6 @@ async def test_a_key_that_cannot_be_rendered(
     await pause(hass, freezer, 61)
     assert issue(agent) is None
     assert {request.headers["authorization"] for request in model_server.requests} == {"Bearer sk-new"}
-
-
-async def test_a_name_that_is_not_listed(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Proxies and fine-tunes answer to names that they do not list: nothing is missing."""
-    model_server.models = ["other"]
-    agent = await async_agent(hass, model_server)
-    assert issue(agent, "model_missing") is None
 
 
 async def test_a_model_that_is_removed(model_server: ModelServer, agent: Agent) -> None:

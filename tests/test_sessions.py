@@ -141,20 +141,6 @@ async def test_sessions_survive_a_restart_if_they_are_to(hass: HomeAssistant) ->
     assert again.speak("d", device_id="kitchen", entry_id="forgetful") == "d"
 
 
-async def test_what_was_stored_is_dropped_where_persistence_was_switched_off(hass: HomeAssistant) -> None:
-    sessions = Sessions(hass)
-    sessions.speak("a", device_id="kitchen")
-    await sessions.manager.async_flush()
-    again = Sessions(hass)
-    await again.manager.async_load()
-    again.manager.of("entry").set_persistence(enabled=False)
-    assert again.speak("b", device_id="kitchen") == "b"
-    again.manager.of("entry").set_persistence(enabled=False)
-    assert again.speak("c", device_id="kitchen") == "b"
-    await again.manager.async_flush()
-    assert "kitchen" not in path_of(hass).read_text()
-
-
 async def test_clear_ends_sessions_in_memory_and_on_disk(hass: HomeAssistant) -> None:
     sessions = Sessions(hass)
     for entry_id in ("entry", "other"):

@@ -80,20 +80,6 @@ async def test_a_renamed_lock(
     assert secure.moved() == []
 
 
-async def test_a_renamed_lock_over_a_restart(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, dialog: Dialogs
-) -> None:
-    """The new id is still known when the agent is set up again; renamed back, nothing is left to say."""
-    agent = await secure.async_agent(model_server, {"policy_blocked": ["lock.front_door"]})
-    await rename(hass, "lock.front_door", "lock.haustuer")
-    assert ir.async_get(hass).async_get_issue(DOMAIN, only(hass, RULES)).is_persistent
-    await hass.config_entries.async_reload(agent.entry.entry_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert "`lock.haustuer`" in told(hass, RULES)
-    await rename(hass, "lock.haustuer", "lock.front_door")
-    assert issues(hass, RULES) == []
-
-
 async def test_what_is_gone_at_the_start(
     hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, dialog: Dialogs
 ) -> None:
@@ -186,17 +172,6 @@ async def test_no_false_alarm_while_the_house_loads(
     hass.states.async_remove("lock.late")
     await settle(hass)
     assert "`lock.late`" in told(hass, RULES)
-
-
-async def test_an_integration_that_was_loaded_once(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
-    """Its entities are registered, so one that keeps trying hides nothing that is gone."""
-    away = MockConfigEntry(domain="test", state=ConfigEntryState.SETUP_RETRY)
-    away.add_to_hass(hass)
-    er.async_get(hass).async_get_or_create("light", "test", "away", config_entry=away)
-    await secure.async_agent(model_server, {"policy_blocked": ["lock.gone"]})
-    assert "`lock.gone`" in told(hass, RULES)
 
 
 async def test_other_options_that_name_something(

@@ -91,13 +91,6 @@ async def test_what_is_to_come(hass: HomeAssistant, text: str, language: str, me
         assert (value.strftime("%Y-%m-%dT%H:%M") if isinstance(value, datetime) else value) == meant
 
 
-async def test_the_word_until_is_read_where_it_may_stand(hass: HomeAssistant) -> None:
-    await hass.config.async_set_time_zone("UTC")
-    for text, language in (("until 23:00", "en"), ("bis 23 Uhr", "de"), ("jusqu'à 23h", "fr")):
-        assert read(text, language, NOON, until=True) == NOON.replace(hour=23)
-        assert read(text, language, NOON) is None
-
-
 @pytest.mark.parametrize(
     ("now", "text", "due"),
     [
@@ -131,12 +124,6 @@ def test_any_text_is_a_time_or_refused(text: str) -> None:
 def test_times_of_day() -> None:
     for text, clock in {"18:30": time(18, 30), "7 a.m.": time(7), "midnight": time(0), "7": None}.items():
         assert read_clock(text) == clock
-
-
-def test_lengths_that_end_now() -> None:
-    for text, hours in {"1.5 hours": 1.5, "P1DT2H": 26, "-24h": 24, "the past week": 168}.items():
-        period = read_period(text, "", NOON)
-        assert (period.length.total_seconds() / 3600, period.end) == (hours, NOON)
 
 
 def test_refused_lengths_name_the_slot_in_few_words() -> None:

@@ -171,16 +171,6 @@ async def test_knowledge(hass: HomeAssistant, model_server: ModelServer) -> None
     assert "Bedtime" not in found
 
 
-async def test_assist_is_not_offered(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Home Assistant's own tools answer from everything that is exposed, so an agent with a list has none."""
-    agent = await kitchen_agent(hass, model_server, llm_apis=["assist"])
-    model_server.script([text("Hello.")])
-    await agent.say("Hello")
-    names = [tool["function"]["name"] for tool in model_server.chats[0].json["tools"]]
-    assert "ha_control" in names
-    assert [name for name in names if "intent__" in name or "Live" in name] == []
-
-
 async def test_lists_follow_the_home(hass: HomeAssistant, model_server: ModelServer) -> None:
     """An entity that moves into the area, or an area that moves to the floor, is listed from then on."""
     agent = await kitchen_agent(hass, model_server)
@@ -216,12 +206,3 @@ async def test_what_is_excluded(hass: HomeAssistant, model_server: ModelServer) 
         await agent.call("ha_control", "All on", action="turn_on", entity_id="light.*")
         assert {lamp for lamp, state in states(hass).items() if state == "on"} == on
         await hass.services.async_call("light", "turn_off", {"entity_id": list(LAMPS)}, blocking=True)
-
-
-async def test_a_list_of_what_is_gone_shows_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A list is never taken for an empty one because its area was deleted."""
-    agent = await kitchen_agent(hass, model_server, visible_entities={"areas": ["gone"]})
-    assert not (await agent.call("ha_query", entity_id="light.*"))["success"]
-    result = await agent.call("ha_control", action="turn_on", entity_id="light.kitchen_ceiling")
-    assert not result["success"]
-    assert set(states(hass).values()) == {"off"}

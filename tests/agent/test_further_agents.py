@@ -65,26 +65,6 @@ async def test_lists_bind_one_of_them(hass: HomeAssistant, model_server: ModelSe
     assert hass.states.get(LAMP).state == "on"
 
 
-async def test_policies(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A rule of one agent does not bind the other."""
-    household, guests = await two(hass, model_server, visible_entities={}, policy_blocked=["light.bed_light"])
-    args = {"action": "turn_on", "entity_id": LAMP}
-    refused = await guests.call("ha_control", **args)
-    assert "A rule of the household" in json.dumps(refused)
-    assert hass.states.get(LAMP).state == "off"
-    assert (await household.call("ha_control", **args))["success"]
-
-
-async def test_a_model_of_its_own(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """An agent may ask another model of the same server."""
-    household, guests = await two(hass, model_server, llm_model="small-model")
-    for agent, model in ((guests, "small-model"), (household, "test-model")):
-        model_server.clear()
-        model_server.script([text("Hello.")])
-        await agent.say("Hello there")
-        assert model_server.chats[0].json["model"] == model
-
-
 async def test_entities_and_devices(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Each agent is an entity on a device of its own, of its subentry; both answer after a reload."""
     household, guests = await two(hass, model_server)

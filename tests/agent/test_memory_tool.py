@@ -134,48 +134,6 @@ async def test_the_rules_of_the_earlier_tools_hold(agent: Agent, anna: Context, 
 
 
 @pytest.mark.parametrize(
-    ("options", "actions"),
-    [
-        ({}, ["remember", "recall", "forget"]),
-        ({"tools_disabled": ["store_memory", "update_user_profile"]}, ["recall", "forget"]),
-        ({"tools_disabled": ["recall_memory", "get_user_profile"]}, ["remember", "forget"]),
-        ({"tools_disabled": ["forget_memory"]}, ["remember", "recall", "forget"]),
-        ({"tools_disabled": sorted(OLDER)}, None),
-        ({"tools_disabled": ["memory"]}, None),
-        ({"memory_enabled": False}, ["remember", "recall", "forget"]),
-        ({"memory_enabled": False, "profile_enabled": False}, None),
-    ],
-)
-async def test_options_that_name_the_earlier_tools(
-    hass: HomeAssistant, agent: Agent, options: dict[str, Any], actions: list[str] | None
-) -> None:
-    """They switch off what they meant; the new name switches off all of it."""
-    await agent.set_options(**options)
-    await told(agent, "Hello there, how are you?")
-    found = offered(agent).get("memory")
-    assert (found and found["parameters"]["properties"]["action"]["enum"]) == actions
-    refused = await agent.call("store_memory", content=FACT, context=user(hass, "Anna"))
-    assert refused["success"] is (
-        actions is not None
-        and "memory_enabled" not in options
-        and "store_memory" not in options.get("tools_disabled", ())
-    )
-
-
-async def test_only_the_profile(hass: HomeAssistant, agent: Agent) -> None:
-    """Without memories the tool keeps values, and says how they are written."""
-    await agent.set_options(memory_enabled=False)
-    anna = user(hass, "Anna")
-    refused = await memory(agent, "remember", "Remember my tea", FACT, anna)
-    assert "key: value" in refused["error"]
-    assert (await memory(agent, "remember", "I like jazz", "music: jazz", anna))["success"]
-    assert "jazz" in str(await memory(agent, "recall", "What do I like?", "music", anna))
-    assert (await memory(agent, "forget", "Forget it", "music", anna))["result"] == {
-        "forgotten": ["music: jazz"]
-    }
-
-
-@pytest.mark.parametrize(
     ("said", "origin"),
     [
         ("Hazelnuts make Mia ill, everybody should know", Origin.TOLD),
@@ -252,14 +210,3 @@ async def test_only_who_may_change_it_corrects(agent: Agent, anna: Context, ben:
     assert unknown["result"]["also_remembered"] == [shared]
     contents = {one.content for one in agent.entry.runtime_data.memories.all()}
     assert {FACT, shared} <= contents
-
-
-async def test_what_is_still_remembered_is_named(hass: HomeAssistant, agent: Agent) -> None:
-    """A fact in other words is not replaced; the model learns of it and can forget it."""
-    known = "Mia is allergic to hazelnuts"
-    anna = user(hass, "Anna")
-    await memory(agent, "remember", f"Remember, all of us: {known}", known, anna, household=True)
-    new = await memory(
-        agent, "remember", "Walnuts make Mia ill, not hazelnuts", "Walnuts make Mia ill", anna, household=True
-    )
-    assert new["result"] == {"remembered": "Walnuts make Mia ill", "also_remembered": [known]}

@@ -53,24 +53,6 @@ async def test_what_is_short_is_always_there(hass: HomeAssistant, agent: Agent, 
     assert FACT in await told(agent, "How do I like my tea?", anna)
 
 
-async def test_shares_of_memories_and_profile(agent: Agent, anna: Context) -> None:
-    """The options say how much of a request they may take; what comes first is what fits best."""
-    await remember(agent, FACT, anna)
-    await remember(agent, "Anna keeps her bicycle pump in the cellar beside the washing machine", anna)
-    note = {"category": "food", "key": "diet", "value": "vegetarian"}
-    await agent.call("update_user_profile", **note, context=anna)
-
-    async def shown() -> list[bool]:
-        beside = await told(agent, "Do I like my tea with honey?", anna)
-        return [word in beside for word in ('tea with honey"', "bicycle", "vegetarian")]
-
-    assert await shown() == [True, True, True]
-    await agent.set_options(budget_memories=15)
-    assert await shown() == [True, False, True]
-    await agent.set_options(budget_memories=0, budget_profile=0)
-    assert await shown() == [False, False, False]
-
-
 async def test_forget_that(agent: Agent) -> None:
     """By words that say which; what is not clear is asked."""
     await remember(agent, "The spare key is with Mrs Miller")

@@ -113,23 +113,6 @@ async def test_the_threshold(start: Start) -> None:
     assert "light.reading_lamp" not in told(agent)[1]
 
 
-@pytest.mark.parametrize("top_k", [1, 3])
-async def test_the_limit(start: Start, top_k: int) -> None:
-    """At most so many are found by meaning; nothing else is found for this sentence."""
-    agent = await start(vector_db_top_k=top_k, vector_db_similarity_threshold=0)
-    events = async_capture_events(agent.hass, EVENT_CONTEXT_INJECTED)
-    await agent.say(UNSAID)
-    assert len(events[0].data["entities_included"]) == top_k
-    assert events[0].data["entities_included"][0] == "light.reading_lamp"
-
-
-async def test_words_count_as_well(start: Start) -> None:
-    """Names are found whatever the vectors say."""
-    agent = await start(vector_db_similarity_threshold=1)
-    await agent.say("Is the bed light on?")
-    assert 'light.bed_light "Bed Light"' in told(agent)[1]
-
-
 async def test_the_mode_can_be_changed(start: Start) -> None:
     """In direct mode the house is listed; the way back leads to rooms."""
     agent = await start()

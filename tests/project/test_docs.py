@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
-import json
 from pathlib import Path
 import re
 from typing import Any
@@ -17,11 +16,10 @@ from pytest_homeassistant_custom_component.common import (
 )
 import yaml
 
-from benchmarks.__main__ import SUITES
 from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.agent import turn
 from custom_components.home_agent.config import fields, probe
-from custom_components.home_agent.const import DEFAULTS, DOMAIN
+from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.inference.dialects.base import is_azure, is_cloud, parse_address
 from custom_components.home_agent.inference.models import Endpoint, ErrorKind
 from custom_components.home_agent.planned import scheduler
@@ -45,14 +43,7 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import cut, reset, text, tool_calls
 
 INTEGRATION = ROOT / "custom_components" / DOMAIN
-ENGLISH: dict[str, Any] = json.loads((INTEGRATION / "translations" / "en.json").read_text(encoding="utf-8"))
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-OPTION_KEYS = {
-    key
-    for name, value in vars(const).items()
-    if name.startswith("CONF_") and name != "CONF_SHARED_MEMORY"  # of further agents
-    for key in (value.values() if isinstance(value, dict) else (value,))
-}
 EVENTS = {value for name, value in vars(const).items() if name.startswith("EVENT_")}
 
 
@@ -62,13 +53,6 @@ def test_generated_tables(page: str) -> None:
     assert reference.generated(page, PAGES[page]) == PAGES[page]
     described = [cells for columns in (3, 5) for cells in rows(PAGES[page], columns)]
     assert all(cells[-1] for cells in every(described))
-
-
-def test_every_option_has_a_row() -> None:
-    """Every key of an entry is named, and those without a field have no default."""
-    assert {key for key in OPTION_KEYS if f"`{key}`" not in PAGES[reference.OPTIONS]} == set()
-    shown = {field.key for _, form in reference.FORMS.values() for field in form}
-    assert set(DEFAULTS) <= shown
 
 
 def test_what_is_never_called() -> None:
@@ -214,38 +198,6 @@ async def test_events(
     assert {kind.value for kind in ErrorKind} <= set(code(PAGES[reference.EVENTS]))
 
 
-def test_explained_messages_exist() -> None:
-    """What the page about problems explains is what the agent, a form, an action or a repair issue says."""
-    sentences = {
-        *ENGLISH["config"]["error"].values(),
-        *ENGLISH["options"]["error"].values(),
-        *(exception["message"] for exception in ENGLISH["exceptions"].values()),
-        *(issue["title"] for issue in ENGLISH["issues"].values()),
-        *ENGLISH["selector"]["spoken"]["options"].values(),
-    }
-    table = section("docs/when-something-is-wrong.md", "Messages").split("|---|---|\n")[1]
-    listed = [line.split(" | ")[0].removeprefix("| ") for line in table.strip().splitlines()]
-    assert [message for message in every(listed) if message not in sentences] == []
-
-
-def test_tables_are_whole() -> None:
-    """Each row of a table has as many cells as its head."""
-    broken, seen = [], 0
-    for name, page in PAGES.items():
-        width = 0
-        for line in re.sub(r"```.*?```", "", page, flags=re.DOTALL).splitlines():
-            if not line.startswith("|"):
-                width = 0
-                continue
-            cells = len(re.split(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", line)))
-            width = width or cells
-            seen += 1
-            if cells != width:
-                broken.append(f"{name}: {line[:60]}")
-    assert seen
-    assert broken == []
-
-
 def test_model_servers() -> None:
     """The addresses are taken as they are written, and lead to the API that the table names."""
     table = [
@@ -263,26 +215,10 @@ def test_model_servers() -> None:
         assert first == (url if api != "openai" or connection.is_cloud(url) else f"{url}/v1")
 
 
-def test_benchmarks() -> None:
-    documented = {
-        code(cells[0])[0] for cells in rows(section("docs/developers/benchmarks.md", "Run them"), 2)
-    }
-    assert documented == set(SUITES)
-
-
 def anchors(written: str) -> set[str]:
     """Return the anchors of a page's headings, as GitHub names them."""
     titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", written, flags=re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
-def test_pages_of_the_options(page: str) -> None:
-    """A page of the options that a text names is in one of the menus."""
-    menus = ENGLISH["options"]["step"]
-    titles = [*menus["init"]["menu_options"].values(), *menus["expert"]["menu_options"].values()]
-    named = re.findall(r"(?:, page|\bthe page|\(page|\| page) \*{0,2}\[?([A-Z]\w+)", PAGES[page])
-    assert [name for name in named if not any(title.startswith(name) for title in titles)] == []
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -295,13 +231,6 @@ def test_links(page: str) -> None:
         file = (ROOT / page).parent / path if path else ROOT / page
         assert file.is_file(), target
         assert not anchor or anchor in anchors(file.read_text(encoding="utf-8")), target
-
-
-@pytest.mark.skipif(not (ROOT / "docs" / "images").is_dir(), reason="there are no pictures")
-@pytest.mark.parametrize("page", PAGES)
-def test_pictures(page: str) -> None:
-    for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", PAGES[page]):
-        assert ((ROOT / page).parent / target).is_file(), target
 
 
 # The README: HACS shows it, and most people read nothing else

@@ -14,7 +14,6 @@ from custom_components.home_agent import errors
 from custom_components.home_agent.config import adding, probe, schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import DONE, MENUS
-from custom_components.home_agent.safety.rules import DECISIONS, PICKED_ACTIONS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from scripts.lib.agent_forms import with_copies
@@ -222,65 +221,3 @@ def test_services_have_names_descriptions_and_icons() -> None:
             expected |= {f"services.{name}.fields.{field}.{part}" for part in ("name", "description")}
     assert told == expected
     assert set(icons) == set(services)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_pages_are_called_by_their_names(language: str) -> None:
-    """A text that sends people to a page of the options names it as the menu that they see does."""
-    translated = flat(read(language))
-    shown = ENGLISH | translated
-    labels = [f"options.step.{menu}.menu_options.{page}" for menu, pages in MENUS.items() for page in pages]
-    for key, text in translated.items():
-        for label in labels:
-            name = re.escape(ENGLISH[label])
-            if re.search(rf"\b([Pp]age|Options,|[Uu]nder(?: Options,)?) {name}\b", ENGLISH[key]):
-                assert shown[label] in text, key
-
-
-def test_pages_that_are_named_exist() -> None:
-    """What follows the word page in a text begins with the name of one."""
-    names = [ENGLISH[f"options.step.{menu}.menu_options.{page}"] for menu in MENUS for page in MENUS[menu]]
-    named = [
-        (key, found[1])
-        for key, text in ENGLISH.items()
-        for found in re.finditer(r"\b(?:[Pp]age|Options,) ([A-Z][^.,)]*)", text)
-        if not key.startswith("selector.panel.")
-    ]
-    assert [key for key, name in every(named) if not name.startswith(tuple(names))] == []
-
-
-def test_what_can_be_picked_has_labels() -> None:
-    """The actions and decisions of the rules that are picked from lists."""
-    assert {f"selector.policy_action.options.{name}" for name in PICKED_ACTIONS} <= set(ENGLISH)
-    assert {f"selector.policy_decision.options.{name}" for name in DECISIONS} <= set(ENGLISH)
-
-
-PICKED = (
-    "policy_action",
-    "policy_decision",
-    "policy_day",
-    "policy_presence",
-    "proactive_rule",
-    "proposed_action",
-)
-"""Lists inside lists: the browser shows their values as they are, so the forms hold words."""
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_words_that_are_picked_mean_one_thing(language: str) -> None:
-    texts = flat(read(language))
-    for name in PICKED:
-        words = [text for key, text in texts.items() if key.startswith(f"selector.{name}.options.")]
-        assert len(words) == len(set(words)), name
-
-
-def test_page_names_the_languages() -> None:
-    """The page about the installation lists as many languages as there are translations."""
-    page = " ".join((INTEGRATION.parents[1] / "docs" / "install.md").read_text(encoding="utf-8").split())
-    for pattern, languages in (
-        (r"own sentences \([^)]*\) are in ([^.]*)\.", [*WHOLE, *SPOKEN]),
-        (r"The settings and the panel are in ([^.]*), and in Brazilian", WHOLE),
-    ):
-        found = re.search(pattern, page)
-        assert found
-        assert len(re.split(r", | and ", found[1])) == len(languages), found[0]

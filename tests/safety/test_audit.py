@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.safety.journal import MAX_ENTRIES, AuditKind, AuditLog
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import Unauthorized
@@ -49,15 +48,6 @@ async def test_only_administrators_read_it(
     assert await audit_log(hass) == []
 
 
-async def test_limit_and_kind(hass: HomeAssistant, agent: Agent) -> None:
-    """The newest come first; only so many, only of one kind."""
-    await agent.act(control("turn_on"), control("turn_on", "light.bed_light"))
-    assert len(await audit_log(hass)) == 2
-    (newest,) = await audit_log(hass, limit=1)
-    assert newest["targets"] == ["light.bed_light"]
-    assert await audit_log(hass, kind="denial") == []
-
-
 async def test_an_undo_is_an_action(hass: HomeAssistant, agent: Agent) -> None:
     """It is marked as one."""
     await agent.act(control("turn_on"))
@@ -79,20 +69,3 @@ async def test_confirmations(hass: HomeAssistant, model_server: ModelServer) -> 
     assert found[0]["targets"] == [LIGHT]
     assert (await audit_log(hass, kind="action"))[0]["service"] == "light.turn_on"
     assert set((await undo_service(hass))["restored"]) == set(), "what was restricted waits for a word again"
-
-
-def test_bounds() -> None:
-    """The oldest go first; long texts and lists are cut."""
-    log = AuditLog()
-    for number in range(MAX_ENTRIES + 10):
-        log.note(
-            AuditKind.SEARCH, query=f"{number}" * 500, targets=[f"light.{index}" for index in range(100)]
-        )
-    assert len(log) == MAX_ENTRIES
-    newest = log.entries(1)[0]
-    assert newest["query"].startswith(str(MAX_ENTRIES + 9))
-    assert len(newest["query"]) <= 200
-    assert len(newest["targets"]) <= 21
-    again = AuditLog()
-    again.restore(log.stored())
-    assert len(again) == MAX_ENTRIES

@@ -1,17 +1,13 @@
 """Putting back what a turn did, by voice and by service, on real entities."""
 
-from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
-from freezegun.api import FrozenDateTimeFactory
 from hypothesis import given, strategies as st
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.domains import DOMAINS
-from custom_components.home_agent.safety.journal import EarlierState, RecordedAction
-from custom_components.home_agent.store import load
+from custom_components.home_agent.safety.journal import EarlierState
 from custom_components.home_agent.tools.control.restoring import CannotRestoreError, restoring
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
@@ -44,17 +40,6 @@ async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
     assert hass.states.get(LIGHT).attributes["brightness"] == 51
     await undo(agent, first.conversation_id)
     assert hass.states.get(LIGHT).attributes["brightness"] == 200
-
-
-async def test_twice_goes_further_back(agent: Agent) -> None:
-    """A second undo reaches the turn before, a third finds nothing."""
-    first = await agent.act(control("turn_on"))
-    await agent.act(control("turn_on", BED), conversation_id=first.conversation_id)
-    assert set((await undo(agent, first.conversation_id))["result"]["restored"]) == {BED}
-    assert set((await undo(agent, first.conversation_id))["result"]["restored"]) == {LIGHT}
-    third = await undo(agent, first.conversation_id)
-    assert third["success"] is False
-    assert "nothing to put back" in third["error"]
 
 
 async def test_what_was_so_already_is_no_request(hass: HomeAssistant, agent: Agent) -> None:
@@ -153,26 +138,6 @@ async def test_another_place_is_left_alone(
     assert hass.states.get(LIGHT).state == "on", "what was done later elsewhere is not meant here"
 
 
-async def test_typed_long_ago(
-    hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
-) -> None:
-    """A new window continues what was typed a few minutes ago, not an hour ago."""
-    own = Context(user_id=hass_admin_user.id)
-    await agent.act(control("turn_on"), context=own)
-    freezer.tick(timedelta(hours=1))
-    result = await undo(agent, context=own)
-    assert "It stays" in result["error"]
-    assert hass.states.get(LIGHT).state == "on"
-
-
-async def test_old_deeds_stay(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
-    """What was done days ago is not put back any more."""
-    await agent.act(control("turn_on"))
-    freezer.tick(timedelta(days=2))
-    assert (await undo_service(hass))["restored"] == {}
-    assert hass.states.get(LIGHT).state == "on"
-
-
 async def test_the_service(hass: HomeAssistant, agent: Agent) -> None:
     """It puts back the last turn of a conversation, or of all."""
     first = await agent.act(control("turn_on"))
@@ -230,17 +195,6 @@ async def test_a_part_is_put_back(hass: HomeAssistant, agent: Agent) -> None:
     assert "nothing to put back" in (await undo(agent, first.conversation_id))["error"]
 
 
-async def test_a_part_survives_a_restart(agent: Agent) -> None:
-    """What was restored alone is stored, and older stored actions load."""
-    first = await agent.act(control("turn_on", [LIGHT, BED]))
-    await undo_named(agent, "Not the bed light", BED, conversation_id=first.conversation_id)
-    ledger = agent.entry.runtime_data.handler.guard.journal.ledger
-    stored = next(action for action in ledger.stored() if not action["undoes"])
-    assert load(RecordedAction, stored).undone_ids == {BED}
-    del stored["undone_ids"]
-    assert load(RecordedAction, stored).undone_ids == frozenset()
-
-
 async def test_an_earlier_request_by_name(hass: HomeAssistant, agent: Agent) -> None:
     """A name reaches the newest request that changed it, not only the last one."""
     first = await agent.act(control("turn_on"))
@@ -260,28 +214,6 @@ async def test_elsewhere_by_name(hass: HomeAssistant, agent: Agent, hass_admin_u
     assert hass.states.get(BED).state == "on"
     named = await undo_named(agent, "Undo the bed light", BED, context=own, device_id="kitchen")
     assert set(named["result"]["restored"]) == {BED}
-
-
-async def test_others_stay_by_name(hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser) -> None:
-    """A name does not reach what was done for another person."""
-    other = MockUser(is_owner=False, name="Other").add_to_hass(hass)
-    other.mock_policy({"entities": True})
-    await agent.act(control("turn_on", BED), context=Context(user_id=hass_admin_user.id))
-    result = await undo_named(agent, "Undo the bed light", BED, context=Context(user_id=other.id))
-    assert "Nothing was changed here lately" in result["error"]
-    assert hass.states.get(BED).state == "on"
-
-
-async def test_what_has_no_state(hass: HomeAssistant, agent: Agent) -> None:
-    """A call that left no state is named, and nothing is said to be restored."""
-    first = await agent.act(control("turn_on"))
-    ledger = agent.entry.runtime_data.handler.guard.journal.ledger
-    (made,) = ledger.recent(1)
-    message = {"turn_id": "message", "domain": "notify", "service": "phone", "entity_ids": (), "before": {}}
-    ledger.add(replace(made, **message, after={}))
-    result = await undo(agent, first.conversation_id)
-    assert "Cannot be undone: notify.phone" in result["error"]
-    assert hass.states.get(LIGHT).state == "on"
 
 
 HERE: dict[str, Any] = {"device_id": "kitchen"}
@@ -314,18 +246,6 @@ async def test_a_cancelled_plan_is_set_again(agent: Agent) -> None:
     assert list(result["set_again"][0]["planned"]) == [BED]
     assert BED in await listed(agent)
     assert list((await undo(agent, **HERE))["result"]["cancelled"][0]["planned"]) == [BED]
-
-
-async def test_too_late_is_told(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
-    """A timer whose time has passed is named, and nothing older is undone instead of it."""
-    await agent.act(control("turn_on"), **HERE)
-    freezer.tick(timedelta(seconds=20))
-    await agent.call("timer", action="set", when="2 minutes", name="Tea", **HERE)
-    await agent.call("timer", action="cancel", name="Tea", **HERE)
-    freezer.tick(timedelta(minutes=5))
-    assert "The last request cancelled Tea" in (await undo(agent, **HERE))["error"]
-    assert hass.states.get(LIGHT).state == "on"
-    assert set((await undo(agent, **HERE))["result"]["restored"]) == {LIGHT}
 
 
 async def test_what_the_request_has_done_itself(hass: HomeAssistant, agent: Agent) -> None:

@@ -1,6 +1,5 @@
 """ha_control on an agent's home: which services each kind of device gets, and what the model reads of it."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,6 @@ from homeassistant.core import HomeAssistant, ServiceCall, callback
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.turns import LIGHT
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 COUNTER = "light.kitchen_counter"
 ALARM = "alarm_control_panel.home"
@@ -249,33 +247,6 @@ async def test_a_group_stands_for_its_exposed_members(hass: HomeAssistant, agent
     add(hass, "group.cooking", "off", {"entity_id": ["lock.front_door"]})
     result = await agent.call("ha_control", action="turn_off", entity_id="group.cooking")
     assert "locks, covers" in result["error"]
-
-
-async def test_calls_on_one_entity_follow_each_other_and_on_two_run_side_by_side(
-    hass: HomeAssistant, agent: Agent
-) -> None:
-    add(hass, "switch.coffee", "off", {})
-    running: list[str] = []
-    most = {"same": 0, "other": 0}
-
-    async def turn(call: ServiceCall) -> None:
-        entity_id = call.data["entity_id"][0]
-        running.append(entity_id)
-        most["same"] = max(most["same"], running.count(entity_id))
-        most["other"] = max(most["other"], len(set(running)))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        hass.states.async_set(entity_id, call.service.removeprefix("turn_"))
-        running.remove(entity_id)
-
-    for service in ("light.turn_on", "light.turn_off", "switch.turn_on"):
-        hass.services.async_register(*service.split("."), turn)
-    orders = (("turn_on", LIGHT), ("turn_off", LIGHT), ("turn_on", "switch.coffee"))
-    calls = [("ha_control", {"action": action, "entity_id": entity_id}) for action, entity_id in orders]
-    agent.server.script([tool_calls(calls), text("Fine.")])
-    await agent.say("Do that")
-    assert [result["success"] for result in agent.results] == [True] * 3
-    assert most == {"same": 1, "other": 2}
 
 
 async def test_does_not_run_outside_the_guard(hass: HomeAssistant, agent: Agent) -> None:

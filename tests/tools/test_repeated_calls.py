@@ -64,20 +64,3 @@ async def test_too_often_is_no_success(hass: HomeAssistant, model_server: ModelS
     assert [one["success"] for one in results] == [True, True, True, True, False]
     assert "Not run" in results[-1]["error"]
     assert hass.states.get(LIGHT).state == "off"
-
-
-async def test_an_entry_is_not_added_twice(agent: Agent) -> None:
-    """Another entry between two equal ones does not outdate the first one."""
-
-    def timer(name: str) -> tuple[str, dict[str, Any]]:
-        return "timer", {"action": "set", "when": "10 minutes", "name": name}
-
-    await run(agent, [timer("Pizza")], [timer("Tea")], [timer("Pizza")])
-    assert sorted(one.told for one in agent.entry.runtime_data.planned.timers()) == ["Pizza", "Tea"]
-
-
-async def test_set_again_after_a_cancellation(agent: Agent) -> None:
-    """What was cancelled in the same request is set again."""
-    timer = ("timer", {"action": "set", "when": "10 minutes", "name": "Pizza"})
-    await run(agent, [timer], [("timer", {"action": "cancel", "name": "Pizza"})], [timer])
-    assert [one.told for one in agent.entry.runtime_data.planned.timers()] == ["Pizza"]

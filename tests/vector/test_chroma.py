@@ -126,14 +126,6 @@ async def test_collection_gone(chroma: ChromaServer, session: aiohttp.ClientSess
     assert await store.async_collections() == {"things": "another|model|2"}
 
 
-async def test_no_such_database(chroma: ChromaServer, session: aiohttp.ClientSession) -> None:
-    for wrong in ({"tenant": "nobody"}, {"database": "nothing"}, {"tenant": "a/b ü"}):
-        store = ChromaStore(session, ChromaAddress(host="127.0.0.1", port=chroma.port, **wrong))
-        error = await failure(store.async_start())
-        assert error.problem is StoreProblem.REFUSED
-        assert next(iter(wrong.values())) in error.detail
-
-
 @pytest.mark.parametrize("header", ["Authorization", "X-Chroma-Token"])
 async def test_token(
     chroma: ChromaServer, session: aiohttp.ClientSession, tmp_path: Path, header: str
@@ -295,26 +287,3 @@ async def test_odd_answers(
                     except VectorStoreError as err:
                         assert err.problem is StoreProblem.INVALID  # noqa: PT017 - not every answer is one
             chroma_stand_in.clear()
-
-
-async def test_another_server(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
-    """What answers at the address is no Chroma, or one that is too old."""
-    chroma_stand_in.on("", replies.html(404))
-    error = await failure(store_at(session, chroma_stand_in).async_start())
-    assert error.problem is StoreProblem.REFUSED
-    assert "0.6" in error.detail
-
-
-async def test_made_by_somebody_else_at_the_same_time(
-    chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession
-) -> None:
-    made = {**chroma_stand_in.described("things"), "metadata": {"home_agent:fingerprint": "theirs"}}
-    chroma_stand_in.on("/collections", Reply(body=json.dumps(made).encode()))
-    store = store_at(session, chroma_stand_in)
-    assert (await failure(store.async_create("things", MADE_BY))).problem is StoreProblem.INVALID
-
-
-async def test_half_characters(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
-    store = store_at(session, chroma_stand_in)
-    broken = Entry(id="a", text="half \ud83d", vector=VECTOR, content_hash="#")
-    assert (await failure(store.async_upsert("things", [broken]))).problem is StoreProblem.INVALID

@@ -94,11 +94,3 @@ async def test_a_number_with_a_unit(hass: HomeAssistant, agent: Agent) -> None:
             "ha_control", "Set the limit", action="set_value", name="Charge Limit", **{slot: 80}
         )
         assert result["result"]["done"] == {"input_number.limit": "80"}, slot
-
-
-async def test_what_can_be_chosen(agent: Agent) -> None:
-    agent.server.clear()
-    agent.server.script([tool_calls([("ha_query", {"entity_id": "input_select.wash"})]), text("Three.")])
-    await agent.say("Which programs does the washing machine have?")
-    result = agent.results[-1]["result"]
-    assert result["attributes"] == {"input_select.wash": {"options": WASHES}}

@@ -155,23 +155,6 @@ async def test_what_is_not_clear_is_said(
             assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
 
 
-async def test_a_hidden_player_is_not_reached(
-    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]
-) -> None:
-    """A member that is not exposed cannot be added."""
-    players[LIVING].show(Is.PLAYING)
-    async_expose_entity(hass, "conversation", BATH, False)
-    result = await agent.call(
-        "ha_control",
-        "Play it there too",
-        action="join",
-        entity_id=LIVING,
-        parameters={"group_members": [BATH]},
-    )
-    assert not result["success"]
-    assert together(hass, LIVING) == []
-
-
 @pytest.mark.parametrize(
     ("sentence", "area", "changed"),
     [

@@ -171,26 +171,6 @@ async def test_vacuums_without_maps_are_told_apart_by_their_rooms(hass: HomeAssi
     assert (below.sent, above.sent) == ([], ["everywhere"])
 
 
-async def test_the_only_vacuum_is_started_where_it_is(hass: HomeAssistant, agent: Agent) -> None:
-    """The room says where a vacuum without a map is."""
-    robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
-    for room, sent in (("Bedroom", []), ("Living Room", EVERYWHERE)):
-        sentence = f"Start the vacuum in the {room}"
-        await agent.call("ha_control", sentence, action="start", domain="vacuum", area=room)
-        assert robot.sent == sent
-
-
-async def test_a_part_of_its_name_is_no_room(hass: HomeAssistant, agent: Agent) -> None:
-    """Small models give a word of the name as a floor, also in a home without floors."""
-    floors = fr.async_get(hass)
-    for floor in list(floors.async_list_floors()):
-        floors.async_delete(floor.floor_id)
-    robot = await async_add_robot(hass, "Robbie Saugwunder", "Living Room", rooms=False)
-    said = {"name": "Robbie Saugwunder", "area": "Living Room", "floor": "Saugwunder"}
-    result = await agent.call("ha_control", "Start Robbie Saugwunder", action="start", **said)
-    assert robot.sent == ["everywhere"], result
-
-
 async def test_it_is_offered_where_a_vacuum_has_it(hass: HomeAssistant, agent: Agent) -> None:
     """The action is offered by the feature; the room goes where rooms always go."""
     for name, mapped in (("Robbie", ()), ("Rosie", ("Bedroom",))):
@@ -200,15 +180,6 @@ async def test_it_is_offered_where_a_vacuum_has_it(hass: HomeAssistant, agent: A
         tools = {tool["function"]["name"]: tool["function"] for tool in agent.server.chats[-1].json["tools"]}
         actions = tools["ha_control"]["parameters"]["properties"]["action"]["enum"]
         assert ("clean_area" in actions) == bool(mapped)
-
-
-async def test_another_room_while_it_cleans(hass: HomeAssistant, agent: Agent) -> None:
-    """Its state does not tell the rooms, so the result does."""
-    robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
-    await agent.call("ha_control", "Vacuum the kitchen", action="clean_area", area="Kitchen")
-    result = await agent.call("ha_control", "And the living room", action="clean_area", area="Living Room")
-    assert result["result"] == {"done": {ROBBIE: "sent to Living Room"}}
-    assert robot.sent == [parts("Kitchen"), parts("Living Room")]
 
 
 async def test_a_query_names_its_rooms_and_not_where_it_is(hass: HomeAssistant, agent: Agent) -> None:

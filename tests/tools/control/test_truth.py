@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import async_mock_service
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
@@ -61,44 +60,6 @@ async def test_a_step_is_felt_and_never_turns_off(
             result = await agent.call("ha_control", entity_id=entity_id, action=action)
             assert entity_id in result["result"]["done"]
             assert hass.states.get(entity_id).attributes[attribute] == after
-
-
-async def test_a_value_beside_a_step(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
-    """From 30 percent: to what is further in that direction, else by that much."""
-    for action, brightness, after in [
-        ("increase", 60, 153),
-        ("increase", 10, 102),
-        ("decrease", 20, 51),
-        ("decrease", 10, 51),
-    ]:
-        with subtests.test(action=action, brightness=brightness):
-            await call(hass, "light.turn_on", "light.bathroom", brightness_pct=30)
-            result = await agent.call(
-                "ha_control", entity_id="light.bathroom", action=action, brightness=brightness
-            )
-            assert result["error"] is None
-            assert abs(hass.states.get("light.bathroom").attributes["brightness"] - after) <= 1
-
-
-async def test_a_degree_beside_a_step(hass: HomeAssistant, agent: Agent) -> None:
-    """Two degrees less, not a target of two degrees."""
-    await call(hass, "climate.set_temperature", "climate.bedroom", temperature=20)
-    await agent.call("ha_control", entity_id="climate.bedroom", action="decrease", temperature=2)
-    assert hass.states.get("climate.bedroom").attributes["temperature"] == 18
-    await agent.call("ha_control", entity_id="climate.bedroom", action="increase", temperature=21)
-    assert hass.states.get("climate.bedroom").attributes["temperature"] == 21
-
-
-async def test_a_step_of_a_range(hass: HomeAssistant, agent: Agent) -> None:
-    """Both ends are moved, by half a degree if the device knows no step."""
-    ranged = {"supported_features": 2, "min_temp": 7, "max_temp": 30, "hvac_modes": ["heat_cool", "off"]}
-    ends = {"temperature": None, "target_temp_low": 19.0, "target_temp_high": 24.0}
-    hass.states.async_set("climate.bedroom", "heat_cool", {**ranged, **ends})
-    calls = async_mock_service(hass, "climate", "set_temperature")
-    await agent.call("ha_control", entity_id="climate.bedroom", action="increase")
-    assert [call.data for call in calls] == [
-        {"entity_id": ["climate.bedroom"], "target_temp_low": 19.5, "target_temp_high": 24.5}
-    ]
 
 
 async def test_a_value_that_a_lamp_does_not_have_is_named(hass: HomeAssistant, agent: Agent) -> None:

@@ -115,26 +115,3 @@ async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
     assert question == "Should I install the update Hub?"
     await confirm(satellite, None, conversation_id)
     assert firmware.installed == [False]
-
-
-async def test_parts_of_home_assistant(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
-    """Nobody unknown is even asked."""
-    for platform in ["hassio", "hacs"]:
-        with subtests.test(platform=platform):
-            await async_add(hass, Feature.INSTALL, platform)
-            result = await agent.at_satellite().call(
-                "ha_control", "Update Home Assistant", action="install", entity_id=HUB
-            )
-            assert "administrator" in result["error"]
-
-
-async def test_what_is_new(hass: HomeAssistant, agent: Agent) -> None:
-    """The summary of a release is text from outside, so it is among the attributes."""
-    firmware = await async_add(hass, Feature.INSTALL)
-    firmware._attr_release_summary = "Fixes flicker at low brightness."
-    firmware.async_write_ha_state()
-    agent.server.clear()
-    agent.server.script([tool_calls([("ha_query", {"entity_id": HUB})]), text("It fixes flicker.")])
-    await agent.say("What is new in the update of the hub?")
-    result = agent.results[-1]["result"]
-    assert result["attributes"] == {HUB: {"release_summary": "Fixes flicker at low brightness."}}

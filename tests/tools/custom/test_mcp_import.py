@@ -7,7 +7,7 @@ from typing import Any
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.tools.outside.other_apis import MAX_DESCRIPTION, imitates, sanitize
+from custom_components.home_agent.tools.outside.other_apis import MAX_DESCRIPTION
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, speech
@@ -162,24 +162,3 @@ async def test_tools_that_speak_to_the_model(
     assert said["tools"] == ["ha_cook"]
     assert "control" in issues(hass)["foreign_tools_mcp_ha"]["tools"]
     assert "foreign_tools_mcp_kitchen" not in issues(hass)
-
-
-def test_imitations() -> None:
-    """Case, marks, gaps, figures and letters of other alphabets make no other name."""
-    like = ("ha_control", "HA-Control", "hacontr0l", "h\u0430_control", "ha control", "search_web")
-    names = (*like, "ha_controls", "web_search")
-    assert [name for name in names if imitates(name, ["ha_control", "search_web"])] == list(like)
-
-
-def test_what_tools_do_is_no_order() -> None:
-    """A short sentence about doors is an order in a title, and none in a description."""
-    for description in (
-        "Opens the garage door.",
-        "Store a fact in the knowledge graph so that it is remembered.",
-        "Send an email with a password reset link.",
-        "Turn off all lights. Use it when everybody has left.",
-        "Sucht im Netz und gibt Titel, Text und Adresse zurück.",
-    ):
-        cleaned = sanitize({"name": "x", "description": description, "parameters": {}})
-        assert cleaned is not None
-        assert cleaned["description"] == description

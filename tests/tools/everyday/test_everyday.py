@@ -13,7 +13,6 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.everyday_house import (
     NOW,
-    async_add,
     async_add_calendar,
     async_add_demo,
     async_add_list,
@@ -142,18 +141,6 @@ async def test_items_are_changed(hass: HomeAssistant, agent: Agent) -> None:
     assert "only one" in both["error"]
 
 
-async def test_a_list_without_dates(hass: HomeAssistant, agent: Agent) -> None:
-    """What a list cannot keep is not dropped in silence."""
-    await async_add(hass, "shopping_list", "Shopping list", {})
-    async_expose_entity(hass, "conversation", "todo.shopping_list", True)
-    refused = await agent.call("todo_list", action="add", items=["milk"], due="friday")
-    assert "keeps no dates" in refused["error"]
-    assert await async_items(hass, "todo.shopping_list") == {}
-    assert (await agent.call("todo_list", action="add", items=["milk", "eggs"]))["success"]
-    assert (await agent.call("todo_list", action="change", items=["milk"], to="oat milk"))["success"]
-    assert set(await async_items(hass, "todo.shopping_list")) == {"oat milk", "eggs"}
-
-
 async def test_items_are_moved(hass: HomeAssistant, agent: Agent) -> None:
     """From the only list that has them to the one that is named; an undo does not lose them."""
     shopping = await async_add_list(hass, "Shopping list")
@@ -257,20 +244,6 @@ async def test_conflicts_are_told(hass: HomeAssistant, agent: Agent) -> None:
     assert made["result"]["created"] == "Call"
 
 
-async def test_the_same_event_twice(hass: HomeAssistant, agent: Agent) -> None:
-    """An event that is "moved" by a new one is still there; the model learns so, and can say it."""
-    await async_add_calendar(hass, "Family")
-    first = await agent.call("calendar", title="Dentist", start="2026-06-04 15:10")
-    assert not {"already_there", "note"} & first["result"].keys()
-    moved = await agent.call(
-        "calendar", "Move the dentist an hour later", title="dentist", start="2026-06-04 16:10"
-    )
-    assert [event["start"] for event in moved["result"]["already_there"]] == ["2026-06-04 15:10"]
-    assert "earlier event stays" in moved["result"]["note"]
-    other = await agent.call("calendar", title="Dentist", start="2026-06-05 15:10")
-    assert "already_there" not in other["result"], "another day"
-
-
 async def test_several_calendars(hass: HomeAssistant, agent: Agent) -> None:
     """All are read together; a new event needs to know its own."""
     await async_add_calendar(hass, "Family")
@@ -371,30 +344,6 @@ async def test_weather_in_a_part_of_a_day(hass: HomeAssistant, agent: Agent) -> 
         assert entry["at"] == at
         assert (entry["temperature"], entry["templow"], entry["precipitation"]) == (15, 10, 0.6)
         assert sorted(entry["condition"].split(", ")) == ["cloudy", "rainy"]
-
-
-SATURDAY = "Sat 2026-06-06 08:15"
-REPEATS = [
-    ("de", "samstags", SATURDAY, "every Saturday"),
-    ("de", "montags und freitags", "Fri 2026-06-05 08:15", "every Monday, Friday"),
-    ("en", "Mon to Fri", "Wed 2026-06-03 08:15", "weekdays"),
-    ("fr", "tous les samedis", SATURDAY, "every Saturday"),
-    ("ru", "по субботам", SATURDAY, "every Saturday"),
-]
-
-
-async def test_days_of_the_week(hass: HomeAssistant, agent: Agent) -> None:
-    given = {"action": "set", "when": "8:15", "name": "Swimming"}
-    for language, repeat, due, told in REPEATS:
-        answer = await agent.call("timer", language=language, **given, repeat=repeat)
-        reminder = answer["result"]["set"]
-        assert (reminder["due"], reminder["repeat"]) == (due, told)
-        timer = agent.entry.runtime_data.planned.timers()[-1]
-        assert (again := timer.schedule.next_after(hass, timer.due)) is not None
-        assert again.weekday() in timer.schedule.days
-        await agent.call("timer", action="cancel", name="all")
-    clear = {**given, "repeat": "lundi au mercredi"}
-    assert "days such as" in (await agent.call("timer", language="fr", **clear))["error"]
 
 
 async def test_what_models_are_told(hass: HomeAssistant, agent: Agent) -> None:

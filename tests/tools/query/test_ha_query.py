@@ -62,16 +62,6 @@ async def test_state_with_percent_unit_area_and_age(
     assert sensor["shown"] == "21.5 °C, changed 5 min ago"
 
 
-async def test_brightness_is_percent(rooms: QueryHouse) -> None:
-    """Every percent survives the way to 255 and back, and a little light is not none."""
-    steps = [(round(percent * 255 / 100), percent) for percent in range(1, 101)]
-    for raw, percent in (*steps, (1, 1), (2, 1), (127, 50), (254, 100)):
-        rooms.add("light.ceiling", "on", {"brightness": raw})
-        asked = await rooms.ask_one(entity_id="light.ceiling", attributes=["brightness"])
-        assert asked["brightness"] == f"{percent}%"
-    assert (await rooms.ask_one(entity_id="light.ceiling"))["shown"].startswith("on, 100%,")
-
-
 async def test_chosen_attributes_and_patterns(rooms: QueryHouse) -> None:
     rooms.add(
         "media_player.tv",
