@@ -4,44 +4,13 @@ import asyncio
 import json
 import os
 from pathlib import Path
-import re
 import sys
 
-import pytest
-
 from custom_components import home_agent
-from custom_components.home_agent import regex
-from custom_components.home_agent.regex import lazy_regex
 from homeassistant.const import SERVER_PORT
-from homeassistant.core import HomeAssistant
-from tests.helpers.agent import async_add_agent
 from tests.servers.model_server import ModelServer
 
 INTEGRATION = Path(home_agent.__file__).parent
-
-
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the patterns that are compiled from now on; those of the modules are forgotten."""
-    found: list[str] = []
-    compile_now = re.compile
-
-    def note(pattern: str, flags: int = 0) -> re.Pattern[str]:
-        found.append(pattern)
-        return compile_now(pattern, flags)
-
-    monkeypatch.setattr(re, "compile", note)
-    monkeypatch.setattr(regex, "_written", [])
-    monkeypatch.setattr(regex, "_composers", [])
-    return found
-
-
-async def test_a_set_up_compiles_them_beside_the_loop(
-    house: HomeAssistant, model_server: ModelServer, compiled: list[str]
-) -> None:
-    lazy_regex("one more")
-    await async_add_agent(house, model_server)
-    assert "one more" in compiled
 
 
 STARTS = """
