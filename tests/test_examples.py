@@ -27,15 +27,15 @@ async def test_about_this_home(agent: Agent) -> None:
     assert not agent.server.chats
 
 
-@pytest.mark.parametrize("language", [*WHOLE, *SPOKEN, *VARIANTS])
-async def test_in_each_language(agent: Agent, language: str, hass: HomeAssistant) -> None:
+async def test_in_each_language(agent: Agent, hass: HomeAssistant, subtests: pytest.Subtests) -> None:
     """The sentence that the config flow proposes is understood."""
     from custom_components.home_agent.agent.describe import async_phrase  # noqa: PLC0415
 
-    asked = await async_phrase(hass, language, "try_ability")
-    told = speech(await agent.say(asked, language=language))
-    assert "Bed Light" in told
-    assert not agent.server.chats
+    for language in (*WHOLE, *SPOKEN, *VARIANTS):
+        with subtests.test(language=language):
+            asked = await async_phrase(hass, language, "try_ability")
+            assert "Bed Light" in speech(await agent.say(asked, language=language))
+            assert not agent.server.chats
 
 
 async def test_only_what_the_speaker_may_know(hass: HomeAssistant, agent: Agent) -> None:

@@ -132,10 +132,10 @@ async def test_another_agents_part_of_a_conversation_stays_anothers(family: Fami
     assert (await family.call("clear_history", family.anna, conversation_id=talk))["cleared"] == 1
 
 
-@pytest.mark.parametrize(("service", "data"), ADMINISTRATORS_ONLY)
-async def test_what_only_administrators_may(family: Family, service: str, data: dict[str, Any]) -> None:
-    with pytest.raises(Unauthorized):
-        await family.call(service, family.ben, **data)
+async def test_what_only_administrators_may(family: Family, subtests: pytest.Subtests) -> None:
+    for service, data in ADMINISTRATORS_ONLY:
+        with subtests.test(service=service, data=data), pytest.raises(Unauthorized):
+            await family.call(service, family.ben, **data)
 
 
 async def test_anothers_memories_by_service(family: Family) -> None:
