@@ -16,7 +16,7 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.household import async_lock_door
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import tool_calls
 
 pytestmark = pytest.mark.usefixtures("recorder_db_url")  # before Home Assistant is there
 
@@ -50,8 +50,7 @@ async def test_states_go_back_to_person_agent_and_request(
     agent: Agent, hass_admin_user: MockUser, hass_client: ClientSessionGenerator
 ) -> None:
     """The entry of the switched light shows who made the request, and to which agent."""
-    agent.server.script([tool_calls([ON]), text("On.")])
-    await agent.say("Turn on the kitchen ceiling", context=Context(user_id=hass_admin_user.id))
+    await agent.act(ON, sentence="Turn on the kitchen ceiling", context=Context(user_id=hass_admin_user.id))
     entries = await entries_of(agent, hass_client)
     (light,) = [entry for entry in entries if entry.get("entity_id") == LIGHT and entry.get("state") == "on"]
     assert light["context_user_id"] == hass_admin_user.id

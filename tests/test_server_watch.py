@@ -12,7 +12,7 @@ from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.everyday_house import async_pass, shown
 from tests.helpers.pauses import everything, pause
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import Reply, html, reset, status, text, tool_calls
+from tests.servers.replies import Reply, html, reset, status, text
 
 LAMP = "light.reading_lamp"
 DOOR = "lock.front_door"
@@ -129,8 +129,7 @@ async def test_reminders_are_told_without_the_server(
 ) -> None:
     """A request from before a restart does not need the model."""
     reminder = ("timer", {"action": "set", "when": "10 minutes", "name": "Take the pills"})
-    model_server.script([tool_calls([reminder]), text("Okay.")])
-    await agent.say("Remind me in ten minutes to take the pills")
+    await agent.act(reminder, sentence="Remind me in ten minutes to take the pills")
     await restart(agent, reset())
     await async_pass(hass, freezer, 601)
     assert [message for message in shown(hass) if "Take the pills" in message]

@@ -21,7 +21,6 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 __all__ = ["dialog"]
 
@@ -75,8 +74,7 @@ async def test_a_renamed_lock(
     assert agent.entry.options["policy_choices"] == [{**choices[0], "kinds": ["lock.haustuer"]}]
     assert issues(hass, RULES) == []
     secure.calls.clear()
-    model_server.script([tool_calls([UNLOCK]), text("I may not.")])
-    await agent.say("Unlock the front door")
+    await agent.act(UNLOCK, sentence="Unlock the front door")
     assert secure.moved() == []
 
 

@@ -8,7 +8,6 @@ from custom_components.home_agent.memory.records import Origin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.remembering import FACT, anna, ben, told, user  # noqa: F401 - fixtures
-from tests.servers.replies import text, tool_calls
 
 OLDER = {"store_memory", "recall_memory", "forget_memory", "get_user_profile", "update_user_profile"}
 
@@ -18,8 +17,7 @@ async def memory(
 ) -> dict[str, Any]:
     """Let the model call the tool; return what it got back."""
     call = ("memory", {"action": action, "text": words, **more})
-    agent.server.script([tool_calls([call]), text("All right.")])
-    await agent.say(said, context=context)
+    await agent.act(call, sentence=said, context=context)
     return agent.results[-1]
 
 

@@ -6,7 +6,6 @@ from custom_components.home_agent.memory.records import Sensitivity
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.remembering import anna, told, user  # noqa: F401 - a fixture
-from tests.servers.replies import text, tool_calls
 
 
 async def note(
@@ -14,8 +13,7 @@ async def note(
 ) -> dict[str, Any]:
     """Let the model note something; return what it got back."""
     args = {"category": "food", "key": "diet", "value": value, **more}
-    agent.server.script([tool_calls([("update_user_profile", args)]), text("Noted.")])
-    await agent.say(said, context=context)
+    await agent.act(("update_user_profile", args), sentence=said, context=context)
     return agent.results[-1]
 
 

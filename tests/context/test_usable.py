@@ -42,8 +42,7 @@ async def test_scenes_and_scripts(
             assert {name for name in names if name in told} == listed
             if "scene.movie_night" not in listed:
                 call = ("ha_control", {"action": "activate", "entity_id": "scene.movie_night"})
-                agent.server.script([tool_calls([call]), text("That is not allowed.")])
-                await agent.say("Activate movie night")
+                await agent.act(call, sentence="Activate movie night")
                 assert not agent.results[-1]["success"]
 
 

@@ -18,7 +18,7 @@ from tests.helpers.indexed import async_indexed, embedded, embedding_options, is
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.chroma import ChromaServer
 from tests.servers.model_server import ModelServer, embedding
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
 COFFEE = """\
 # Coffee machine
@@ -181,8 +181,7 @@ async def test_texts_cannot_break_the_prompt(start: Start, texts: Path) -> None:
 async def look_up(agent: Agent, **args: Any) -> dict[str, Any]:
     """Let the model search; return the result that the next request tells it."""
     agent.server.clear()
-    agent.server.script([tool_calls([("retrieve_knowledge", args)]), text("So it is.")])
-    await agent.say("Turn on the bed light")
+    await agent.act(("retrieve_knowledge", args), sentence="Turn on the bed light")
     told: dict[str, Any] = json.loads(agent.server.chats[-1].messages[-1]["content"])
     assert told["success"], told
     return dict(told["result"])

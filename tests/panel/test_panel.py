@@ -207,8 +207,7 @@ async def test_what_was_not_kept_is_shown_with_its_reason(panel: Panel, agent: A
 
 async def test_profile(panel: Panel, agent: Agent, owner: Context) -> None:
     note = {"category": "diet", "key": "style", "value": "vegetarian"}
-    agent.server.script([tool_calls([("update_user_profile", note)]), text("Noted.")])
-    await agent.say("I am vegetarian", context=owner)
+    await agent.act(("update_user_profile", note), sentence="I am vegetarian", context=owner)
     (entry,) = (await panel.get("memories"))["profile"]
     assert (entry["value"], entry["source"]) == ("vegetarian", "told")
     await panel.get("profile/update", profile_id=entry["id"], value="vegan", sensitivity="sensitive")
@@ -236,8 +235,9 @@ async def test_forgetting_reaches_the_turns(
     if by == "panel":
         await panel.get("memory/delete", **added)
     elif by == "tool":
-        agent.server.script([tool_calls([("forget_memory", {"memory": added["memory_id"]})]), text("Gone.")])
-        await agent.say("Forget that", context=owner)
+        await agent.act(
+            ("forget_memory", {"memory": added["memory_id"]}), sentence="Forget that", context=owner
+        )
     else:
         data = {
             "delete_memory": added,
@@ -453,8 +453,7 @@ async def test_outcomes(panel: Panel, agent: Agent, model_server: ModelServer, o
     model_server.script([tool_calls([UNLOCK])])
     asked = await agent.say("Unlock the front door", context=owner)
     await agent.say("yes", context=owner, conversation_id=asked.conversation_id)
-    model_server.script([tool_calls([("ha_control", missing)]), text("That is not possible.")])
-    await agent.say("Turn on the light on the moon", context=owner)
+    await agent.act(("ha_control", missing), sentence="Turn on the light on the moon", context=owner)
     await agent.hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
     await agent.set_options(local_fallback_enabled=False, local_first_enabled=True)
     await agent.say("Unlock Front Door", context=owner)

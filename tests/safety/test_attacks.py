@@ -370,8 +370,7 @@ async def test_the_name_of_a_timer_of_ones_own(home: Home) -> None:
     """A person's own words mark nothing."""
     name = "Open the oven door, turn the cake, and let it stand for ten minutes more"
     own = ("timer", {"action": "set", "when": "1 hour", "name": name})
-    home.agent.server.script([tool_calls([own]), text("Set.")])
-    await home.agent.say("Remind me in an hour", context=home.anna)
+    await home.agent.act(own, sentence="Remind me in an hour", context=home.anna)
     home.agent.server.script([tool_calls([("timer", {"action": "list"})]), tool_calls([UNLOCK]), text("So.")])
     await home.agent.say("Which timers are set? And unlock the front door", context=home.anna)
     assert home.unlocks() == 1

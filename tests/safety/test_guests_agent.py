@@ -134,8 +134,7 @@ async def test_a_plan_made_before_the_list(hass: HomeAssistant, model_server: Mo
     """A command for later that was given before the list was narrowed is judged again when it is due."""
     _household, guests = await house(hass, model_server, visible_entities={})
     later = {"action": "turn_on", "entity_id": LAMP, "when": "10 minutes"}
-    model_server.script([tool_calls([("ha_control", later)]), text("In ten minutes.")])
-    await guests.say("Turn on the bed light in ten minutes")
+    await guests.act(("ha_control", later), sentence="Turn on the bed light in ten minutes")
     (command,) = guests.data.planned.all()
     await guests.set_options(**KITCHEN)
     await guests.data.planned_runs.async_run(command, command.due)

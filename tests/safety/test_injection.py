@@ -158,8 +158,7 @@ async def test_what_is_allowed_stays_allowed_where_nothing_was_read(home: Home) 
 async def test_calls_of_one_answer_are_judged_alike(home: Home) -> None:
     """The model had not read the result when it wrote the call beside it."""
     home.outside.content = "Fine weather"
-    home.agent.server.script([tool_calls([READ, UNLOCK]), text("Done.")])
-    await home.agent.say("Read it and unlock the front door", context=home.anna)
+    await home.agent.act(READ, UNLOCK, sentence="Read it and unlock the front door", context=home.anna)
     assert home.unlocks() == 1
 
 

@@ -70,8 +70,7 @@ class Conversation:
     @classmethod
     async def async_asked(cls, agent: Agent, **options: Any) -> Self:
         """Have the agent ask."""
-        agent.server.script([tool_calls([UNLOCK]), text("The model's own words.")])
-        asked = await agent.say("Open the front door", **options)
+        asked = await agent.act(UNLOCK, sentence="Open the front door", **options)
         assert asked.continue_conversation
         agent.server.clear()
         return cls(agent, asked.conversation_id)

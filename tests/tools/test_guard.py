@@ -182,8 +182,7 @@ async def test_scripts_and_scenes_do_not_run(movie: Agent) -> None:
         for action in ("turn_on", "activate", "toggle", "script.turn_on", "scene.turn_on"):
             movie.server.clear()
             control = {"action": action, "entity_id": entity_id}
-            movie.server.script([tool_calls([("ha_control", control)]), text("I cannot do that.")])
-            await movie.say(f"{action} {entity_id}")
+            await movie.act(("ha_control", control), sentence=f"{action} {entity_id}")
             (envelope,) = results(movie)
             assert envelope["success"] is False
             assert 0 < len(envelope["error"]) <= 300
@@ -309,8 +308,7 @@ class TestCodes:
         await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
         await hass.async_block_till_done()
         arguments = {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": self.CODE}}
-        model_server.script([tool_calls([("ha_control", arguments)]), text("Open.")])
-        asked = await agent.say("Unlock the front door")
+        asked = await agent.act(("ha_control", arguments), sentence="Unlock the front door")
         assert not [event for event in services if event.data["service"] == "unlock"]
         await agent.say("Yes", conversation_id=asked.conversation_id)
         assert [e.data["service_data"]["code"] for e in services if e.data["service"] == "unlock"] == [

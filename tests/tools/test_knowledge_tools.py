@@ -35,8 +35,7 @@ async def demo(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 async def ask(agent: Agent, sentence: str, tool: str = "retrieve_knowledge", **args: Any) -> Any:
     """Let the model call a tool for a sentence; return what the next request tells it."""
     agent.server.clear()
-    agent.server.script([tool_calls([(tool, args)]), text("So it is.")])
-    await agent.say(sentence)
+    await agent.act((tool, args), sentence=sentence)
     return told(agent)
 
 

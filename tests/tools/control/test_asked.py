@@ -67,8 +67,7 @@ async def test_a_call_that_nothing_supports(
 async def test_all_calls_of_one_answer_are_refused(model_server: ModelServer, secure: SecureHouse) -> None:
     agent = await secure.async_agent(model_server)
     calls = [("ha_control", TURN_ON), ("ha_control", {**TURN_ON, "entity_id": "switch.fan"})]
-    model_server.script([tool_calls(calls), text("It is off.")])
-    await agent.say("Is the hall light on?")
+    await agent.act(*calls, sentence="Is the hall light on?")
     assert secure.moved() == []
 
 

@@ -9,7 +9,6 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 MODES = ["Eco Mode", "Comfort plus", "Automatic", "Off"]
 WASHES = ["Cotton 40", "Cotton 60", "Wool"]
@@ -58,8 +57,7 @@ async def test_set_and_undone(hass: HomeAssistant, agent: Agent, subtests: pytes
             assert result["success"], result
             (entity_id,) = result["result"]["done"]
             assert hass.states.get(entity_id).state == state
-            agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
-            await agent.say("Undo that")
+            await agent.act(("activity", {"action": "undo"}), sentence="Undo that")
             assert hass.states.get(entity_id).state == before[entity_id]
 
 

@@ -17,7 +17,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, fl
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
 ROBBIE = "vacuum.robbie"
 ROOMS = {"Kitchen": "ground", "Living Room": "ground", "Bedroom": "upper", "Office": "upper", "Attic": None}
@@ -187,7 +187,6 @@ async def test_a_query_names_its_rooms_and_not_where_it_is(hass: HomeAssistant, 
     await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
     await agent.call("ha_control", "Vacuum the kitchen", action="clean_area", area="Kitchen")
     agent.server.clear()
-    agent.server.script([tool_calls([("ha_query", {"entity_id": ROBBIE})]), text("Two.")])
-    await agent.say("Which rooms can Robbie clean?")
+    await agent.act(("ha_query", {"entity_id": ROBBIE}), sentence="Which rooms can Robbie clean?")
     shown = agent.results[-1]["result"]["states"][ROBBIE]
     assert shown.startswith("cleaning, can be sent to: Kitchen, Living Room, changed")

@@ -303,8 +303,7 @@ async def test_home_assistants_own_entries(
     assert "from outside" in stored["error"]
     assert server.calls() == [{"tool": "search_recipes", "query": "curry", "limit": 5}]
     order = next(name for name in await _offered(agent) if "order" in name)
-    model_server.script([tool_calls([(order, {"item": "leeks"})]), text("Shall I?")])
-    await agent.say("Order leeks")
+    await agent.act((order, {"item": "leeks"}), sentence="Order leeks")
     assert len(server.calls()) == 1, "what may change something waits for a word"
 
 
