@@ -17,8 +17,8 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm, selector
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
-from tests.servers.model_server import ModelServer, has_parameter
-from tests.servers.replies import html, status, text, tool_calls, unknown_parameter
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import html, status, text, tool_calls
 
 STRUCTURE = probatio.Schema(
     {
@@ -66,9 +66,6 @@ async def test_data(hass: HomeAssistant, model_server: ModelServer, agent: Agent
     assert set(schema["required"]) == {"name", "parameters"}
 
 
-WRITTEN = json.dumps(DATA, indent=1)
-
-
 async def test_no_data(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """The error names the task, not the parser."""
     for written in ("I cannot do that.", '{"name": ', "```json\nnothing\n```"):
@@ -76,14 +73,6 @@ async def test_no_data(hass: HomeAssistant, model_server: ModelServer, agent: Ag
         with pytest.raises(HomeAssistantError, match="test task") as error:
             await generate(hass, structure=STRUCTURE)
         assert error.value.translation_key == "not_json"
-
-
-async def test_a_server_that_knows_no_schemas(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The request is made again without it."""
-    await async_agent(hass, model_server)
-    model_server.on(has_parameter("response_format"), unknown_parameter("response_format"))
-    model_server.default = text(f"```json\n{WRITTEN}\n```")
-    assert await generate(hass, structure=STRUCTURE) == DATA
 
 
 async def test_a_failing_server(

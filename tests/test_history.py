@@ -43,19 +43,6 @@ async def test_what_was_said_comes_back_after_a_restart(hass: HomeAssistant) -> 
     assert not kept_aside(hass)
 
 
-async def test_not_persisted_turns_never_reach_the_disk(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    add(history, turn(1), persist=False)
-    add(history, turn(2))
-    add(history, turn(3), history_id="secret", persist=False)
-    await history.async_flush()
-    text = path_of(hass).read_text()
-    assert "question 2" in text
-    assert "question 1" not in text
-    assert "question 3" not in text
-    assert len(history.get_window("entry", "talk", **LIMITS)) == 4
-
-
 async def test_the_window_moves_in_large_steps(hass: HomeAssistant) -> None:
     history = await loaded(hass)
     beginnings: list[str] = []
@@ -79,18 +66,6 @@ async def test_tokens_limit_the_window_too(hass: HomeAssistant) -> None:
     assert window[-1]["content"] == "answer 19"
 
 
-async def test_a_turn_too_large_is_reduced_to_its_words(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    large = turn(1, calls=1)
-    large[2]["content"] = "x" * 12_000
-    add(history, large)
-    window = history.get_window("entry", "talk", max_messages=10, max_tokens=500)
-    assert [message["role"] for message in window] == ["user", "assistant"]
-    add(history, turn(2, calls=8))
-    assert history.get_window("entry", "talk", max_messages=2, max_tokens=500) == [turn(2)[0], turn(2)[-1]]
-    assert history.get_window("entry", "talk", max_messages=2, max_tokens=3) == []
-
-
 async def test_calls_without_results_and_results_without_calls_are_left_out(hass: HomeAssistant) -> None:
     history = await loaded(hass)
     broken = turn(1, calls=2)
@@ -103,16 +78,6 @@ async def test_calls_without_results_and_results_without_calls_are_left_out(hass
     assert [message["role"] for message in window] == ["user", "assistant", "tool", "assistant"]
     add(history, [{"role": "user", "content": "nobody answered"}], history_id="silent")
     assert not history.find("entry", "silent").turns
-
-
-async def test_images_are_not_kept_and_endless_text_is_cut(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:..."}}]
-    messages = [{"role": "user", "content": parts}, {"role": "assistant", "content": "y" * 50_000}]
-    add(history, messages)
-    window = history.get_window("entry", "talk", **LIMITS)
-    assert window[0]["content"] == "look"
-    assert len(window[1]["content"]) == 16_000
 
 
 async def test_conversations_and_messages_are_bounded(hass: HomeAssistant) -> None:

@@ -103,16 +103,6 @@ async def test_the_server_comes_back(
     assert listings(model_server) == before
 
 
-async def test_an_answer_ends_the_issue(model_server: ModelServer, agent: Agent) -> None:
-    """A turn finds out before the next attempt does."""
-    await restart(agent, reset())
-    assert issue(agent) is not None
-    model_server.clear()
-    model_server.default = text("Once upon a time.")
-    assert speech(await agent.say("Tell me a story")) == "Once upon a time."
-    assert issue(agent) is None
-
-
 async def test_a_server_that_stops(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """A turn that cannot reach it leads to the issue; the agent then asks it last."""
     model_server.on(everything, reset())
@@ -147,20 +137,6 @@ async def test_a_refused_key_at_the_start(hass: HomeAssistant, model_server: Mod
     assert issue(agent) is None
     await agent.say("turn on the reading lamp")
     assert lamp(hass) == "on"
-
-
-async def test_a_fallback_makes_it_less_severe(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
-) -> None:
-    """The other server answers; the issue still reports the first one."""
-    fallback = {"fallback_llm_base_url": other_model_server.url, "fallback_llm_model": "test-model"}
-    agent = await async_agent(hass, model_server, fallback)
-    await restart(agent, reset())
-    other_model_server.default = text("Here I am.")
-    assert speech(await agent.say("Hello")) == "Here I am."
-    told = issue(agent)
-    assert told is not None
-    assert told.severity is ir.IssueSeverity.WARNING
 
 
 async def test_a_key_that_cannot_be_rendered(

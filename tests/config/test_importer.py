@@ -300,20 +300,6 @@ def converted(function: dict[str, Any], name: str = "t") -> Imported:
     return made
 
 
-def test_functions_that_are_not_whole() -> None:
-    functions: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"type": "native", "name": "sing"}, "import_unknown_type"),
-        ({"type": "template"}, "import_incomplete"),
-        ({"type": "rest"}, "import_incomplete"),
-        ({"type": "script"}, "import_step"),
-        ({"type": "script", "sequence": [{"action": "light.turn_on", "if": []}]}, "import_step"),
-        ({"type": ["rest"]}, "import_unknown_type"),
-        ({}, "import_unknown_type"),
-    )
-    for function, key in functions:
-        assert [note.key for note in converted(function).left] == [key], function
-
-
 def test_parts_of_a_request() -> None:
     """Each part of a request has its place."""
     function = {
@@ -342,24 +328,3 @@ def test_parts_of_a_request() -> None:
     }
     (note,) = converted({**function, "authentication": "digest"}).left
     assert note.key == "import_digest"
-
-
-def test_body() -> None:
-    """What is JSON is sent as such, with its templates as texts; all else as it was written."""
-    bodies: tuple[tuple[dict[str, str], str, dict[str, Any] | None], ...] = (
-        ({}, '{"a": "{{ title }}", "b": ["{{ x }} {{ y }}", 2]}', {"b": ["{{ x }} {{ y }}", 2]}),
-        ({"content-type": "application/json; charset=utf-8"}, '{"a": "{{ title }}"}', {}),
-        ({"Content-Type": "text/plain"}, '{"a": 1}', None),
-        ({}, '{"a": {{ count }}}', None),
-        ({}, "a={{ title }}", None),
-    )
-    for headers, payload, sent in bodies:
-        function = {"type": "rest", "resource": "https://example.com/x", "method": "POST"}
-        (tool,) = converted({**function, "headers": headers, "payload_template": payload}).tools
-        handler = tool["handler"]
-        if sent is None:
-            assert handler["body"] == payload
-            assert handler.get("headers", {}) == headers
-        else:
-            assert handler["json"] == {"a": "{{ (title) | string }}", **sent}
-            assert "headers" not in handler

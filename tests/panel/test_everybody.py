@@ -138,21 +138,6 @@ async def test_only_questions_that_one_may_answer_are_shown(
     assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
 
 
-async def test_nobody_else_learns_that_somebody_speaks(
-    agent: Agent, opened: Opening, anna: MockUser, ben: MockUser
-) -> None:
-    """Users who are not administrators hear of the confirmations that they may answer only."""
-    panel, theirs = await opened(anna), await opened(ben)
-    for one in (panel, theirs):
-        await one.get("subscribe")
-    agent.server.script([tool_calls([HALL]), text("Done."), tool_calls([UNLOCK])])
-    await agent.say("Turn on the hall light", context=Context(user_id=ben.id))
-    await agent.say("Unlock the front door", context=Context(user_id=ben.id))
-    assert (await theirs.socket.receive_json())["event"] == {"topic": "confirmations"}
-    await panel.socket.send_json({"id": 99, "type": "ping"})
-    assert (await panel.socket.receive_json())["type"] == "pong"
-
-
 async def _user(hass: HomeAssistant, name: str) -> MockUser:
     group = await hass.auth.async_get_group(GROUP_ID_USER)
     return MockUser(name=name, groups=[group]).add_to_hass(hass)

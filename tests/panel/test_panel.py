@@ -10,11 +10,10 @@ import pytest
 from pytest_homeassistant_custom_component.common import (
     MockUser,
     async_capture_events,
-    async_fire_time_changed,
 )
 from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 
-from custom_components.home_agent.agent.record import MAX_LINE, MAX_LINES, MAX_TURNS, TurnOutcome
+from custom_components.home_agent.agent.record import TurnOutcome
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.context.window import STABLE_STEPS, STEPS
 from custom_components.home_agent.knowledge.speaker import Surface
@@ -29,7 +28,6 @@ from custom_components.home_agent.safety.journal import AuditKind
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from custom_components.home_agent.tools.turn_calls import Fit
 from homeassistant.components import frontend
-from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
@@ -102,39 +100,6 @@ async def test_a_turn_in_all_its_parts(panel: Panel, agent: Agent, model_server:
     assert states["lines"]
     assert all(line["text"] in sent for line in every(states["lines"]))
     assert states["lines"][0]["scores"]["words"] > 0
-
-
-async def test_what_went_wrong(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
-    """A turn that fails is kept as well, and counted."""
-    await agent.set_options(local_fallback_enabled=False)
-    model_server.default = status(500, "CUDA out of memory")
-    await agent.say("Tell me a story")
-    turn = await panel.turn()
-    assert (turn["error"], turn["cause"]) == ("LLMServerError", "500: CUDA out of memory")
-    assert turn["requests"][0]["first_ms"] is None
-    day = (await panel.get("usage", days=1))["days"][0]
-    assert (day["turns"], day["failed"]) == (1, 1)
-
-
-@pytest.mark.slow
-async def test_turns_are_bounded(
-    hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer
-) -> None:
-    """The last ones are kept, and of each only so much."""
-    await agent.set_options(automation_turns_per_minute=2 * MAX_TURNS, direct_entities=["light.*"])
-    for number in range(MAX_LINES + 5):
-        hass.states.async_set(f"light.number_{number}", "on", {"friendly_name": f"Light {number}"})
-        async_expose_entity(hass, "conversation", f"light.number_{number}", True)
-    model_server.default = text("word " * 5000)
-    for number in range(MAX_TURNS + 3):
-        await agent.say(f"Turn on all lights, number {number}")
-    turns = (await panel.get("turns"))["turns"]
-    assert len(turns) == MAX_TURNS
-    assert turns[0]["sentence"] == f"Turn on all lights, number {MAX_TURNS + 2}"
-    assert max(len(turn["answer"]) for turn in turns) == MAX_LINE
-    whole = await panel.turn()
-    assert max(len(slot["lines"]) for slot in whole["slots"]) == MAX_LINES
-    assert len(json.dumps({**whole, "requests": []})) < 40_000
 
 
 async def test_only_for_administrators(
@@ -248,15 +213,6 @@ async def test_forgetting_reaches_the_turns(
         service = "clear_history" if by == "conversation" else by
         await hass.services.async_call(DOMAIN, service, data[by], blocking=True, context=owner)
     assert (await panel.get("turns"))["turns"] == []
-
-
-async def test_turns_grow_old(hass: HomeAssistant, panel: Panel, agent: Agent, freezer: Any) -> None:
-    """They go with the history, after as many days."""
-    await agent.say("Long ago")
-    freezer.tick(timedelta(days=9))
-    async_fire_time_changed(hass, dt_util.utcnow())
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert len(agent.entry.runtime_data.turn_log) == 0
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from custom_components.home_agent.services import async_setup_services
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import selector
 from homeassistant.helpers.service import async_get_all_descriptions
-from homeassistant.loader import async_get_custom_components
 from tests.helpers.checks import every
 from tests.helpers.documents import fields_of
 
@@ -50,14 +49,6 @@ def test_manifest() -> None:
     assert AwesomeVersion(MANIFEST["version"], ensure_strategy=[AwesomeVersionStrategy.SEMVER])
     for requirement in MANIFEST["requirements"]:
         assert Requirement(requirement).specifier
-
-
-async def test_home_assistant_accepts_the_manifest(hass: HomeAssistant) -> None:
-    integration = (await async_get_custom_components(hass))["home_agent"]
-    assert integration.config_flow
-    assert integration.version == MANIFEST["version"]
-    assert integration.has_services
-    assert integration.has_translations
 
 
 def test_services_file() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Final
 
-from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.languages import languages, table, words
@@ -12,7 +11,6 @@ from custom_components.home_agent.safety.spoken_numbers import (
     MAX_FOREIGN,
     MIN_DIGITS,
     Numbers,
-    NumberWords,
     _read,
     number_words,
     read_numbers,
@@ -74,25 +72,3 @@ def test_digit_after_digit(language: str) -> None:
     for first, second in product(range(10), repeat=2):
         said = " ".join(digits[digit] for digit in (first, second, second, first))
         assert read_numbers(said, language).digits == f"{first}{second}{second}{first}", said
-
-
-WORDS: Final = sorted(
-    {word for language in languages() for word in number_words(language).parts}
-    | {word for language in languages() for word in words(language, "answers.no")}
-)
-
-
-@given(
-    said=st.lists(st.sampled_from(WORDS) | st.text("0123456789abcünэ四ー", max_size=6), max_size=6),
-    joint=st.sampled_from((" ", "", "-", ", ")),
-    own=st.sampled_from(languages()),
-)
-def test_words_of_numbers(said: list[str], joint: str, own: str) -> None:
-    """Any words of numbers, together or apart."""
-    sentence = joint.join(said)
-    assert read_numbers(sentence, own) == read_with_all(sentence, own)
-
-
-def test_without_words() -> None:
-    """A language without a table reads digits only."""
-    assert NumberWords().longest == 1

@@ -48,16 +48,6 @@ async def test_what_a_scene_changed_comes_back(hass: HomeAssistant, agent: Agent
     assert "nothing to put back" in again["error"]
 
 
-async def test_what_is_not_exposed_stays(hass: HomeAssistant, agent: Agent) -> None:
-    """And is not named; the rest comes back, and it is said that something stays."""
-    async_expose_entity(hass, "conversation", BED, False)
-    first = await agent.act(control("activate", MOVIE))
-    result = await undo(agent, first.conversation_id)
-    assert "these stay as they are" in str(result)
-    assert BED not in str(result)
-    assert is_on(hass, LIGHT, BED) == [False, True]
-
-
 @pytest.mark.parametrize(("platform", "known"), [("hue", True), ("tuya", False)])
 async def test_scenes_that_are_kept_elsewhere(
     hass: HomeAssistant, agent: Agent, platform: str, known: bool

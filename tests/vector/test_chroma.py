@@ -93,18 +93,6 @@ async def test_foreign_collection(
     assert chroma.count(address, "manuals") == 4
 
 
-async def test_empty_collection_of_others_may_be_taken(
-    chroma: ChromaServer, session: aiohttp.ClientSession
-) -> None:
-    address = chroma.new_database()
-    root = f"/tenants/{address.tenant}/databases/{address.database}/collections"
-    chroma.ask("POST", root, {"name": "home_entities"})
-    store = ChromaStore(session, address)
-    await store.async_create("home_entities", MADE_BY)
-    await store.async_upsert("home_entities", [ENTRY])
-    assert await similarities(store, "home_entities") == {"a": 1}
-
-
 # Faults of a real server
 
 

@@ -206,24 +206,6 @@ async def test_the_page_asks_version_1(
     assert is_saved(await save(house, options))
 
 
-async def test_the_page_asks_version_2(
-    house: HomeAssistant, influx_stand_in: InfluxStandIn, subtests: pytest.Subtests
-) -> None:
-    """The same, in its own words."""
-    for changed, error in [
-        ({"influxdb_database": "nowhere"}, "influxdb_missing"),
-        ({"influxdb_org": "nobody"}, "influxdb_missing"),
-        ({"influxdb_token": "another-token"}, "influxdb_refused"),
-        ({"influxdb_org": "", "influxdb_token": ""}, "influxdb_incomplete"),
-        ({"influxdb_version": "v1"}, "influxdb_refused"),
-    ]:
-        with subtests.test(changed=changed, error=error):
-            result = await save(house, {**options_v2(influx_stand_in), **changed})
-            assert result["errors"] == {"learning": error}
-            assert "another-token" not in str(result["description_placeholders"])
-            assert is_saved(await save(house, options_v2(influx_stand_in)))
-
-
 async def save(hass: HomeAssistant, typed: dict[str, Any]) -> ConfigFlowResult:
     """Submit the page of an entry that is not set up."""
     entry = MockConfigEntry(domain=DOMAIN, data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "m"})
