@@ -16,6 +16,7 @@ from custom_components.home_agent.conversations.history import masked_line
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent, call_action
+from tests.helpers.checks import for_each
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -65,7 +66,7 @@ async def test_it_is_off_by_default(hass: HomeAssistant, model_server: ModelServ
     assert await said(hass) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "kept"),
     [
         ("Call me on +49 30 1234567 please", "Call me on [phone] please"),

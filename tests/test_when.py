@@ -20,6 +20,7 @@ from custom_components.home_agent.when import (
 )
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
+from tests.helpers.checks import for_each
 
 NOON = datetime(2026, 1, 14, 12, 0, tzinfo=UTC)
 """A Wednesday."""
@@ -149,7 +150,7 @@ async def test_days_of_the_calendar_are_local(hass: HomeAssistant) -> None:
         assert period.length == timedelta(hours=hours)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "language", "begin", "end"),
     [
         ("this morning", "en", "05:00", "12:00"),

@@ -13,7 +13,7 @@ from custom_components.home_agent.domains.features import feature_bits, feature_
 from custom_components.home_agent.tools.guard import is_vetted
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 
 CONTROLLED = sorted(name for name, facts in DOMAINS.items() if facts.actions)
 
@@ -34,7 +34,7 @@ def features_stated() -> list[tuple[str, str]]:
     )
 
 
-@pytest.mark.parametrize(("domain", "name"), features_stated())
+@for_each(("domain", "name"), features_stated())
 def test_features_are_those_of_home_assistant(domain: str, name: str) -> None:
     enum = getattr(import_module(f"homeassistant.components.{domain}"), feature_enum(domain))
     assert feature_bits(domain, name) == int(enum[name]) > 0

@@ -22,6 +22,7 @@ from custom_components.home_agent.texts import fold, plain
 from homeassistant.core import HomeAssistant
 from scripts.lib.languages import written
 from tests.helpers.agent import async_agent
+from tests.helpers.checks import for_each
 from tests.servers.model_server import ModelServer
 
 NONE_YET: dict[str, str] = {
@@ -83,7 +84,7 @@ def test_gaps_are_named() -> None:
     assert told == {(section, language) for section in strict for language in GAPS.get(section, ())}
 
 
-@pytest.mark.parametrize("language", sorted(WHOLE))
+@for_each("language", sorted(WHOLE))
 def test_sentences_can_be_read(language: str) -> None:
     """A language of Europe has words for orders and questions, and for what an answer denies."""
     named = (
@@ -96,7 +97,7 @@ def test_sentences_can_be_read(language: str) -> None:
     assert not {name for name in (*named, "replies.fails") if not words(language, name)}
 
 
-@pytest.mark.parametrize("language", languages())
+@for_each("language", languages())
 def test_a_file(language: str) -> None:
     """Each of its tables is true, or a list without blanks and duplicates.
 
@@ -118,7 +119,7 @@ def test_a_file(language: str) -> None:
     assert all(number.strip() for number in words_to_99(language))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("language", "spelt"),
     [
         ("en", {10: "ten", 21: "twenty-one", 99: "ninety-nine"}),
@@ -137,7 +138,7 @@ def test_numbers_in_words(language: str, spelt: dict[int, str]) -> None:
     assert {number: words_to_99(language)[number - 10] for number in spelt} == spelt
 
 
-@pytest.mark.parametrize("language", languages())
+@for_each("language", languages())
 def test_words_do_not_contradict_each_other(language: str) -> None:
     """No phrase means yes and no."""
     for first, second in (("answers.yes", "answers.no"), ("answers.go_ahead", "answers.no")):
@@ -147,7 +148,7 @@ def test_words_do_not_contradict_each_other(language: str) -> None:
         assert not fillers & {*map(fold, words(language, f"answers.{name}"))}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "language"),
     [
         ("en", "en"),

@@ -34,7 +34,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from scripts.lib import reference
 from tests.helpers.agent import IDLE_SECONDS, Agent, call_action
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.documents import PAGES, ROOT, code, fields_of, rows, section
 from tests.helpers.indexed import equipped
 from tests.helpers.suggested import async_suggested
@@ -46,7 +46,7 @@ UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 EVENTS = {value for name, value in vars(const).items() if name.startswith("EVENT_")}
 
 
-@pytest.mark.parametrize("page", reference.TABLES)
+@for_each("page", reference.TABLES)
 def test_generated_tables(page: str) -> None:
     """`scripts/reference` has nothing to write, and each option, action and field has a text."""
     assert reference.generated(page, PAGES[page]) == PAGES[page]
@@ -78,7 +78,7 @@ def _words_of(schema: dict[Any, Any]) -> Iterator[str]:
             yield from value.container
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("page", "sentence", "number"),
     [
         (reference.OPTIONS, "At most {}. They win", connection.MAX_HEADERS),
@@ -215,7 +215,7 @@ def anchors(written: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_links(page: str) -> None:
     """Relative links lead to files that are there, and to headings that are in them."""
     for target in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)", PAGES[page]):

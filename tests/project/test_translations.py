@@ -7,7 +7,6 @@ from pathlib import Path
 import re
 from typing import Any
 
-import pytest
 import yaml
 
 from custom_components.home_agent import errors
@@ -18,7 +17,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from scripts.lib.agent_forms import with_copies
 from scripts.lib.variants import varied
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.documents import fields_of
 from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE, household_keys
 
@@ -59,13 +58,13 @@ def test_languages() -> None:
     assert sorted(WHOLE + SPOKEN + VARIANTS) == sorted(LANGUAGES)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@for_each("variant", VARIANTS)
 def test_variants(variant: str) -> None:
     """`scripts/variants` has nothing to write."""
     assert (INTEGRATION / "translations" / f"{variant}.json").read_text(encoding="utf-8") == varied(variant)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@for_each("language", LANGUAGES)
 def test_parity(language: str) -> None:
     """Every sentence that is needed is there once, in the same order, with the same placeholders."""
     translated = flat(read(language))
@@ -74,14 +73,14 @@ def test_parity(language: str) -> None:
     assert not differing
 
 
-@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+@for_each("language", [language for language in LANGUAGES if language != "en"])
 def test_sentences_are_translated(language: str) -> None:
     """A sentence that equals the English one was forgotten; single words may be the same."""
     same = {key for key, text in flat(read(language)).items() if text == ENGLISH[key] and text.count(" ") > 1}
     assert not same
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@for_each("language", LANGUAGES)
 def test_sentences_can_be_shown(language: str) -> None:
     """No HTML, no address, no apostrophe that a message formatter takes for a quotation mark."""
     for key, text in flat(read(language)).items():
@@ -109,7 +108,7 @@ async def test_home_assistant_loads_them(hass: HomeAssistant) -> None:
                     assert loaded[f"component.home_agent.{key}"] == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("step", "fields"),
     [
         ("config.step.user", schemas.CONNECTION),
@@ -133,7 +132,7 @@ def test_every_field_has_a_name_and_a_description(step: str, fields: tuple[Field
         assert f"{step}.sections.{name}.name" in ENGLISH
 
 
-@pytest.mark.parametrize("part", ["menu_options", "menu_option_descriptions"])
+@for_each("part", ["menu_options", "menu_option_descriptions"])
 def test_menus_have_every_page(part: str) -> None:
     for menu, pages in MENUS.items():
         prefix = f"options.step.{menu}.{part}."
@@ -169,7 +168,7 @@ def test_every_error_of_a_form_has_a_sentence() -> None:
     } == set()
 
 
-@pytest.mark.parametrize("language", WHOLE)
+@for_each("language", WHOLE)
 def test_forms_of_further_agents(language: str) -> None:
     """They say what the options say: `scripts/agent_forms` copies the texts."""
     assert with_copies(read(language)) == read(language)

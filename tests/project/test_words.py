@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 import re
 from typing import Any
 
-import pytest
 import yaml
 
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.documents import PAGES, ROOT
 
 PACKAGE = ROOT / "custom_components" / "home_agent"
@@ -100,7 +99,7 @@ def problems(sentences: Iterable[str], kind: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", HELD)
+@for_each("page", HELD)
 def test_pages(page: str) -> None:
     assert problems(of_page(page), "pages") == []
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Final
 
-import pytest
-
 from custom_components.home_agent.languages import languages, table, words
 from custom_components.home_agent.safety.spoken_numbers import (
     MAX_FOREIGN,
@@ -15,6 +13,7 @@ from custom_components.home_agent.safety.spoken_numbers import (
     number_words,
     read_numbers,
 )
+from tests.helpers.checks import for_each
 from tests.helpers.spoken import QUESTIONS, REQUESTS
 
 SENTENCES: Final[Mapping[str, list[str]]] = {
@@ -44,7 +43,7 @@ def read_with_all(sentence: str, language: str) -> Numbers:
     return read
 
 
-@pytest.mark.parametrize("language", sorted(SENTENCES))
+@for_each("language", sorted(SENTENCES))
 def test_sentences(language: str) -> None:
     """Sentences of the household, for speakers of their language and of another one."""
     assert SENTENCES[language]
@@ -53,7 +52,7 @@ def test_sentences(language: str) -> None:
             assert read_numbers(sentence, own) == read_with_all(sentence, own), sentence
 
 
-@pytest.mark.parametrize("own", ["en", "de", "ja", "tr"])
+@for_each("own", ["en", "de", "ja", "tr"])
 def test_pins_of_all_languages(own: str) -> None:
     """A PIN is found in whatever language it is said, also within a sentence."""
     assert len(PINS) >= 20
@@ -65,7 +64,7 @@ def test_pins_of_all_languages(own: str) -> None:
 COUNTING: Final = [language for language in languages() if words(language, "numbers.digits")]
 
 
-@pytest.mark.parametrize("language", COUNTING)
+@for_each("language", COUNTING)
 def test_digit_after_digit(language: str) -> None:
     """Digits one after the other never become another number."""
     digits = [row[0] for row in table(language, "numbers.digits") or ()]

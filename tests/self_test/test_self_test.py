@@ -13,6 +13,7 @@ from custom_components.home_agent.store import EntryStore
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from tests.helpers.agent import Agent, async_agent
+from tests.helpers.checks import for_each
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, hang, status, text, tool_calls
 
@@ -239,7 +240,7 @@ async def test_a_weak_capability_is_named(hass: HomeAssistant, model_server: Mod
     assert "follow-up sentences" in report["advice"]
 
 
-@pytest.mark.parametrize(("language", "asked"), [("nl", {"nl"}), ("pt-BR", {"pt"}), ("ja", {"de", "fr"})])
+@for_each(("language", "asked"), [("nl", {"nl"}), ("pt-BR", {"pt"}), ("ja", {"de", "fr"})])
 def test_the_language_of_the_household_is_asked(language: str, asked: set[str]) -> None:
     found = cases(language)
     assert found[: len(COMMON)] == COMMON
