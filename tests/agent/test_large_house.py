@@ -3,7 +3,7 @@
 import json
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent, speech
 from tests.helpers.homes import build_home, expose
@@ -27,27 +27,6 @@ async def test_what_the_sentence_names_is_found(hass: HomeAssistant, model_serve
     assert len(home.entities) == 1200
     answer = json.loads(model_server.chats[1].messages[-1]["content"])
     assert answer["success"] is True
-
-
-async def test_what_is_on_where_the_person_is(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A sentence that names no room is about the speaker's; one about nothing brings no states."""
-    assert await async_setup_component(hass, "homeassistant", {})
-    assert await async_setup_component(hass, "conversation", {})
-    home = build_home(hass, 40)
-    agent = await async_add_agent(hass, model_server)
-    satellite = dr.async_get(hass).async_get_or_create(
-        config_entry_id=agent.entry.entry_id, identifiers={("test", "satellite")}, name="Satellite"
-    )
-    dr.async_get(hass).async_update_device(satellite.id, area_id=home.areas[0])
-    hass.states.async_set("light.living_room_light", "on", {"friendly_name": "Living Room Light"})
-    await hass.async_block_till_done()
-    await agent.say("Hm", device_id=satellite.id)
-    assert "light." not in model_server.chats[0].messages[-1]["content"]
-    model_server.clear()
-    await agent.say("Turn the light off", device_id=satellite.id)
-    newest = model_server.chats[0].messages[-1]["content"]
-    assert "light.living_room_light: on" in newest
-    assert "kitchen" not in newest
 
 
 async def test_all_that_a_sentence_asks_for_reach_the_model(

@@ -1,22 +1,18 @@
 """Adding an agent: servers on this machine, recommended models, the test of a model."""
 
-from http import HTTPStatus
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
-from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import adding, probe
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.self_test.cases import Capability, cases
-from homeassistant.components.frontend.storage import async_user_store
 from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
 from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.data_entry_flow import EVENT_DATA_ENTRY_FLOW_PROGRESS_UPDATE, FlowResultType
 from homeassistant.helpers.selector import TextSelector
-from homeassistant.setup import async_setup_component
 from tests.helpers.checks import every
 from tests.helpers.flow_steps import (
     call_what_is_offered,
@@ -152,46 +148,6 @@ async def test_the_server_tells_the_size(hass: HomeAssistant, model_server: Mode
     model_server.on(on_path("/api/tags"), status(200, {"models": listed}))
     result = await start(hass, {"llm_base_url": model_server.ollama_url})
     assert labels_of(result, "llm_model") == {"my-own": "my-own: about 7 GB"}
-
-
-@pytest.mark.parametrize(
-    ("accepted", "chosen", "label"),
-    [
-        ("de-DE,de;q=0.9", None, "gemma4:12b: empfohlen, 12 GB"),
-        ("de-DE,de;q=0.9", "fr", "gemma4:12b : recommandé, 12 Go"),
-        ("*", None, "gemma4:12b: recommended, 12 GB"),
-    ],
-)
-async def test_labels_are_in_the_language_of_the_person(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    hass_client: ClientSessionGenerator,
-    hass_admin_user: MockUser,
-    accepted: str,
-    chosen: str | None,
-    label: str,
-) -> None:
-    """The language of their profile, else that of their browser; Home Assistant's own is English."""
-    for component in ("config", "conversation", "frontend"):  # before the client: it starts the web server
-        assert await async_setup_component(hass, component, {})
-    if chosen is not None:
-        store = await async_user_store(hass, hass_admin_user.id)
-        await store.async_set_item("language", {"language": chosen})
-    model_server.models = ["gemma4:12b"]
-    client = await hass_client()
-
-    async def post(path: str, **data: Any) -> dict[str, Any]:
-        url = f"/api/config/config_entries/flow{path}"
-        answer = await client.post(url, json=data, headers={"Accept-Language": accepted})
-        assert answer.status == HTTPStatus.OK, await answer.text()
-        found: dict[str, Any] = await answer.json()
-        return found
-
-    flow = await post("", handler=DOMAIN)
-    page = await post(f"/{flow['flow_id']}", llm_base_url=model_server.url)
-    assert page["step_id"] == "model"
-    (offered,) = page["data_schema"][0]["selector"]["select"]["options"]
-    assert offered["label"] == label
 
 
 # The test of a model

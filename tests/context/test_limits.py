@@ -146,24 +146,6 @@ async def test_a_refusal_without_a_number(hass: HomeAssistant, model_server: Mod
 READING = {"llm_apis": ["reading"], "policy_allowed": ["tool:read*"]}
 
 
-async def test_a_smaller_fallback_model(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What the fallback takes is learned apart, and the main model keeps its whole request."""
-    with ModelServer() as fallback:
-        fallback.default = small_model(3000)
-        options = {"fallback_llm_base_url": fallback.url, "fallback_llm_model": "small"}
-        agent = await a_house(hass, model_server, 200, options)
-        whole = await a_turn(agent)
-        model_server.default = status(503, "down")
-        assert speech(await agent.say("Is the kitchen light on?")) == "Here I am."
-        assert len(fallback.chats) == 2, "refused once"
-        assert speech(await agent.say("Is the kitchen light on?")) == "Here I am."
-        assert len(fallback.chats) == 3
-        window = agent.entry.runtime_data.context.window
-        assert window.calibration("fallback").limit == 3000
-        assert window.calibration("primary").limit == 8000
-        assert len(fallback.chats[-1].raw) < len(whole.raw)
-
-
 class ReadingTool(llm.Tool):
     """A tool that reads a very long text."""
 
@@ -218,12 +200,6 @@ async def test_a_refusal_in_the_second_round(hass: HomeAssistant, model_server: 
     assert speech(await agent.say("Read it")) == "Here I am."
     assert tool.calls == 1
     assert len(model_server.chats) == 3
-
-
-async def a_turn(agent: Agent) -> Captured:
-    """Say something and return the request."""
-    await agent.say("Is the kitchen light on?")
-    return agent.server.chats[-1]
 
 
 @pytest.mark.parametrize("slot", ["rules", "tools", "home", "history", "retrieved"])

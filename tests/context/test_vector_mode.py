@@ -82,21 +82,6 @@ async def test_what_is_meant_is_in_the_request(start: Start) -> None:
     assert "light.reading_lamp" in event.data["entities_included"]
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        {"prompt_use_default": False, "prompt_custom": "You are a butler."},
-        {"prompt_use_default": False, "prompt_custom": "House: {{ entity_context }}"},
-        {"prompt_custom_additions": "Entities: {{ exposed_entities | length }}"},
-    ],
-    ids=["silent", "context", "additions"],
-)
-async def test_whatever_the_prompt_names(start: Start, prompt: dict[str, Any]) -> None:
-    agent = await start(**prompt)
-    await agent.say(UNSAID)
-    assert 'light.reading_lamp "Reading Lamp"' in told(agent)[1]
-
-
 async def test_hidden_entities_never(start: Start) -> None:
     """One that was hidden after it was indexed is still in the store, and not in the request."""
     agent = await start()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from custom_components.home_agent.inference import probing
 from custom_components.home_agent.inference.dialects import base
 from custom_components.home_agent.inference.models import Dialect, Endpoint, ErrorKind, ModelServerError
 from custom_components.home_agent.inference.probing import probe
@@ -115,16 +114,3 @@ async def test_probe_of_ollama(hass: HomeAssistant, model_server: ModelServer) -
     assert (await probe(client_of(hass, model_server.ollama_url, dialect="auto"))).tool_calling is False
     model_server.on(on_path("/api/show"), status(200, {}))
     assert (await probe(client_of(hass, model_server.ollama_url, dialect="auto"))).tool_calling is None
-
-
-async def test_probe_of_a_service_asks_nothing_beside_its_api(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(probing, "is_cloud", lambda _: True)
-    model_server.on(on_path("/models"), status(200, {"data": [{"id": "test-model", "context_window": 8000}]}))
-    assert (await probe(client_of(hass, model_server.url))).context_size == 8000
-    assert not [
-        request
-        for request in model_server.requests
-        if request.path in ("/props", "/api/v0/models/test-model")
-    ]

@@ -14,7 +14,7 @@ from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
 from tests.helpers.agent import Agent, async_agent, call_action
-from tests.helpers.undo import BED, LIGHT, UNDO, control, undo, undo_service
+from tests.helpers.undo import BED, LIGHT, control, undo, undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -151,16 +151,6 @@ async def test_the_service(hass: HomeAssistant, agent: Agent) -> None:
     assert refused.value.translation_key == "nothing_to_undo"
 
 
-async def test_the_service_for_others(hass: HomeAssistant, agent: Agent) -> None:
-    """A user who is no administrator reaches nothing that was done for others."""
-    first = await agent.act(control("turn_on"))
-    user = MockUser(is_owner=False, name="Other").add_to_hass(hass)
-    user.mock_policy({"entities": True})
-    response = await undo_service(hass, Context(user_id=user.id), conversation_id=first.conversation_id)
-    assert response["restored"] == {}
-    assert hass.states.get(LIGHT).state == "on"
-
-
 async def test_own_sentences_come_back(hass: HomeAssistant, model_server: ModelServer) -> None:
     """What Home Assistant's own sentences did is in the ledger too."""
     agent = await async_agent(hass, model_server, {"local_first_enabled": True})
@@ -246,13 +236,6 @@ async def test_a_cancelled_plan_is_set_again(agent: Agent) -> None:
     assert list(result["set_again"][0]["planned"]) == [BED]
     assert BED in await listed(agent)
     assert list((await undo(agent, **HERE))["result"]["cancelled"][0]["planned"]) == [BED]
-
-
-async def test_what_the_request_has_done_itself(hass: HomeAssistant, agent: Agent) -> None:
-    """A model that does something before the undo still undoes the earlier request."""
-    await agent.act(control("turn_on"), **HERE)
-    await agent.act(control("turn_on", BED), UNDO, **HERE)
-    assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "on")
 
 
 def test_the_table(subtests: pytest.Subtests) -> None:

@@ -211,18 +211,6 @@ async def test_by_hand_or_by_itself(home: CauseHouse) -> None:
     }
 
 
-async def test_home_agent_itself(home: CauseHouse) -> None:
-    """What the agent did for somebody, who asked and where."""
-    await home.read(
-        "ha_control", speaker="tom", sentence="Hallway light on", action="turn_on", entity_id=HALL
-    )
-    assert cause(await home.why(HALL)) == {"by": "you", "asked_by": "Tom"}
-    await home.read(
-        "ha_control", speaker=None, sentence="Hallway light off", action="turn_off", entity_id=HALL
-    )
-    assert cause(await home.why(HALL)) == {"by": "you", "asked_by": "somebody"}
-
-
 async def test_what_is_not_exposed_is_not_named(home: CauseHouse) -> None:
     """A sensor that the agent may not see stays hidden, also from an administrator."""
     async_expose_entity(home.hass, "conversation", MOTION, False)
@@ -271,14 +259,6 @@ async def test_a_period_and_a_state(home: CauseHouse, freezer: FrozenDateTimeFac
     lately = await home.why(HALL, history={"duration": "30m"})
     assert lately == {"at": "2026-01-14 14:01", "change": "on -> off", "by": "Anna (who asks)"}
     assert await home.why(HALL, history={"at": "10:00"}) == "no change of this kind is recorded in this time"
-
-
-async def test_the_list_of_own_actions_knows_others_of_a_device(home: CauseHouse) -> None:
-    """Who turned it off is not always the agent, and small models ask their own list."""
-    await home.call("light.turn_on", HALL, home.by("tom"))
-    result = await home.read("activity", action="list", entity_id=[HALL])
-    (told,) = result["result"]["why"][HALL]
-    assert told["by"] == "Tom"
 
 
 async def test_without_a_recorder(hass: HomeAssistant, model_server: ModelServer) -> None:

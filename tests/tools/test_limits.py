@@ -224,22 +224,6 @@ async def test_a_tool_that_hangs(
     assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]
 
 
-async def test_a_device_that_hangs(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A service that never returns is given up too, and not called again."""
-    agent = await async_agent(hass, model_server, {"tools_timeout": 1})
-    agent.entry.runtime_data.handler.timeout = 0.01
-    services = async_capture_events(hass, EVENT_CALL_SERVICE)
-
-    async def turn_on(call: ServiceCall) -> None:
-        await asyncio.Event().wait()
-
-    hass.services.async_register("light", "turn_on", turn_on)
-    said, envelope = await run_probe(agent, ("ha_control", {"action": "turn_on", "entity_id": LIGHT}))
-    assert said.startswith("That is that.")
-    assert envelope["success"] is False
-    assert len([event for event in services if event.data["domain"] == "light"]) == 1
-
-
 async def test_an_entity_that_goes_between_resolving_and_calling(hass: HomeAssistant, agent: Agent) -> None:
     """The first light takes the second one away."""
 

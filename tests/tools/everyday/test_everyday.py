@@ -52,25 +52,6 @@ async def test_tools_follow_the_house(hass: HomeAssistant, agent: Agent) -> None
     assert offered(agent) == {"calendar"}
 
 
-async def test_add_complete_remove_read(hass: HomeAssistant, agent: Agent) -> None:
-    shopping = await async_add_list(hass, "Shopping list")
-    added = await agent.call("todo_list", action="add", items=["Milk", "brown bread", "eggs"])
-    assert added["result"]["added"] == ["Milk", "brown bread", "eggs"]
-    again = await agent.call("todo_list", action="add", items=["milk", "Butter"])
-    assert again["result"] == {"list": "Shopping list", "added": ["Butter"], "already_there": ["milk"]}
-    done = await agent.call("todo_list", action="complete", items=["bread"])
-    assert done["result"]["completed"] == ["brown bread"]
-    gone = await agent.call("todo_list", action="remove", items=["eggs"])
-    assert gone["result"]["removed"] == ["eggs"]
-    assert await async_items(hass, shopping) == {
-        "Milk": "needs_action",
-        "brown bread": "completed",
-        "Butter": "needs_action",
-    }
-    read = await agent.call("todo_list", action="read")
-    assert read["result"] == {"list": "Shopping list", "items": ["Milk", "Butter"]}
-
-
 async def test_which_item_is_not_clear(hass: HomeAssistant, agent: Agent) -> None:
     """Nothing is done where one of the items could be several or is not there."""
     shopping = await async_add_list(hass, "Shopping list")
@@ -242,22 +223,6 @@ async def test_conflicts_are_told(hass: HomeAssistant, agent: Agent) -> None:
     made = await agent.call("calendar", title="Call", start="2026-06-04 09:30", calendar="family")
     assert [event["title"] for event in made["result"]["at_the_same_time"]] == ["Stand-up", "Dentist"]
     assert made["result"]["created"] == "Call"
-
-
-async def test_several_calendars(hass: HomeAssistant, agent: Agent) -> None:
-    """All are read together; a new event needs to know its own."""
-    await async_add_calendar(hass, "Family")
-    await async_add_calendar(hass, "Work")
-    await agent.call("calendar", title="Stand-up", start="2026-06-04 09:00", calendar="work")
-    await agent.call("calendar", title="Cinema", start="2026-06-04 20:00", calendar="Family")
-    read = await agent.call("calendar", start="2026-06-04")
-    assert [(event["title"], event["calendar"]) for event in read["result"]["events"]] == [
-        ("Stand-up", "Work"),
-        ("Cinema", "Family"),
-    ]
-    one = await agent.call("calendar", start="2026-06-04", calendar="Work")
-    assert [event["title"] for event in one["result"]["events"]] == ["Stand-up"]
-    assert "say which one" in (await agent.call("calendar", title="X", start="2026-06-04"))["error"]
 
 
 async def test_calendar_refuses(hass: HomeAssistant, agent: Agent) -> None:

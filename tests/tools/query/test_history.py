@@ -227,20 +227,6 @@ async def test_statistics_go_on_with_the_states_after_them(rooms: PastHouse) -> 
     assert entity["history"] == {"max": 99, "max_at": "2026-01-14 12:30"}
 
 
-async def test_a_meter_over_a_month(rooms: PastHouse) -> None:
-    meter = {"unit_of_measurement": "kWh", "device_class": "energy", "state_class": "total_increasing"}
-    await rooms.record("sensor.energy", {30 / 60: "721"}, meter)
-    rows = [
-        {"start": before(days=30) + timedelta(hours=hour), "state": float(hour + 1), "sum": float(hour + 1)}
-        for hour in range(30 * 24)
-    ]
-    await rooms.statistics("sensor.energy", rows, "kWh", is_meter=True)
-    entity = await rooms.past("sensor.energy", "10d")
-    assert entity["history"]["counted"] == 240
-    total = await rooms.past("sensor.energy", "10d", "sum")
-    assert total["history"]["sum"] == 240
-
-
 async def test_yesterday_ends_at_midnight_also_when_clocks_change(rooms: PastHouse) -> None:
     spring = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
     for at, state in (
@@ -284,29 +270,6 @@ async def test_the_value_at_a_moment(rooms: PastHouse, subtests: pytest.Subtests
                 "at": at,
                 "history": {"sensor.air": {"now": "30 °C", "unit": "°C", "value": value}},
             }
-
-
-async def test_the_state_at_a_moment_is_told_in_words(rooms: PastHouse) -> None:
-    window = {"device_class": "window"}
-    await rooms.record("binary_sensor.window", {9: "on", 1: "off"}, window)
-    assert (await rooms.ask_one(entity_id="binary_sensor.window", history={"at": "8:00"}))["history"] == {
-        "value": "open"
-    }
-    counted = await rooms.ask_one(
-        entity_id="binary_sensor.window", state="closed", history={"duration": "today", "aggregate": "count"}
-    )
-    assert (counted["history"]["count"], counted["history"]["counted"]) == (1, "became closed")
-
-
-async def test_several_entities_in_one_answer(rooms: PastHouse) -> None:
-    for index in range(25):
-        rooms.add(f"light.lamp_{index:02}", "on", area="Hall")
-    await async_wait_recording_done(rooms.hass)
-    rooms.freezer.tick(3600)
-    answer = await rooms.ask(domain="light", history={"duration": "2h", "aggregate": "count"})
-    assert len(answer["history"]) == 20
-    assert answer["more"].startswith("+5 more")
-    assert answer["history"]["light.lamp_00"]["time"] == {"on": "1 h, 0 times"}
 
 
 async def test_hidden_and_gone_entities_have_no_history(rooms: PastHouse) -> None:
