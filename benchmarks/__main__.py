@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from . import (
-    cache,
     first,
     injection,
     layers,
+    llama,
     memory,
-    quick,
     replay,
     requests,
     retrieval,
     scenarios,
     soak,
-    speakers,
     start,
     structure,
     turns,
@@ -32,16 +30,15 @@ SUITES: dict[str, Callable[[], Coroutine[Any, Any, list[Table]]]] = {
     "requests": requests.run,
     "first": first.run,
     "start": start.run,
-    "cache": cache.run,
+    "cache": llama.run_cache,
     "replay": replay.run,
     "retrieval": retrieval.run,
     "injection": injection.run,
     "memory": memory.run,
     "soak": soak.run,
-    "speakers": speakers.run,
     "structure": structure.run,
     "scenarios": scenarios.run,
-    "quick": quick.run,
+    "quick": llama.run_quick,
     "layers": layers.run,
 }
 
@@ -69,16 +66,14 @@ def main() -> None:
     parser.add_argument(
         "--sample", type=int, default=4, help="sentences of each language and intent for layers; 0 for all"
     )
-    parser.add_argument("--show", action="store_true", help="list what the layers refuse")
     options = parser.parse_args()
     layers.CHOSEN = layers.Chosen(
         corpora=options.corpora or layers.CHOSEN.corpora,
         layers=options.off or layers.CHOSEN.layers,
         sample=options.sample or None,
-        show=options.show,
     )
     if options.url:
-        os.environ[quick.URL_VARIABLE] = options.url.rstrip("/")
+        os.environ[llama.URL_VARIABLE] = options.url.rstrip("/")
     if options.data:
         os.environ[replay.DATA_VARIABLE] = os.environ[retrieval.DATA_VARIABLE] = str(options.data)
     logging.disable(logging.WARNING if not options.verbose else logging.NOTSET)

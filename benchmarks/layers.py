@@ -4,7 +4,6 @@ Recorded calls of models (L1a), the scenarios (L1b), and what people say in 65 l
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -37,7 +36,6 @@ PACKAGE: Final = "custom_components.home_agent."
 ALL: Final = "all"
 WORDS: Final = "words"
 NONE: Final = "none"
-WORST: Final = 5
 RUNS_OF_TASK: Final = 20
 TASKS_OF_PROCESS: Final = 5
 """How many conversations a process holds at most, in parts."""
@@ -196,8 +194,6 @@ class Chosen:
     """Rows of the tables; `none` is always measured."""
     sample: int | None = 4
     """How many sentences of each language, intent and domain are said; None for all."""
-    show: bool = False
-    """Whether the orders that are refused are listed."""
 
 
 CHOSEN = Chosen()
@@ -342,22 +338,11 @@ def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) ->
             sum(name == NONE or not WITHOUT[name].isdisjoint(first.touched) for first in outcomes[NONE]),
         )
     table.notes.append("tried: conversations in which the layer changes something")
-    return [table, *(_differing(runs, outcomes) if CHOSEN.show else ())]
+    return [table]
 
 
 def _only_requests(held: Held) -> bool:
     return all("model requests" in problem.text for problem in held.result.problems)
-
-
-def _differing(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> Iterator[Table]:
-    for name, held in outcomes.items():
-        table = Table("L1b", f"off: {name}", ("conversation", "verdict", "with it", "problem"))
-        for run, first, each in zip(runs, outcomes[NONE], held, strict=True):
-            if each.result.verdict is not first.result.verdict:
-                problems = "; ".join(problem.text for problem in each.result.problems)[:120]
-                table.add(run.id, each.result.verdict.name, first.result.verdict.name, problems)
-        if table.rows:
-            yield table
 
 
 async def _async_said(switches: Switches) -> list[Table]:
@@ -380,11 +365,7 @@ async def _async_said(switches: Switches) -> list[Table]:
 
 
 def _said_tables(outcomes: Mapping[str, Sequence[Turn]]) -> list[Table]:
-    tables = [_said_table(form, outcomes) for form in Form]
-    tables.append(_by_language(outcomes[NONE]))
-    if CHOSEN.show:
-        tables.append(_refused(outcomes))
-    return tables
+    return [_said_table(form, outcomes) for form in Form]
 
 
 def _said_table(form: Form, outcomes: Mapping[str, Sequence[Turn]]) -> Table:
@@ -436,48 +417,6 @@ def _in_form(turns: Sequence[Turn], form: Form) -> list[Turn]:
         ]
         own += same
     return own
-
-
-def _by_language(turns: Sequence[Turn]) -> Table:
-    """Return the languages with the largest shares of refused orders, and of stopped questions."""
-    table = Table(
-        "L1c",
-        "the languages with most orders refused, nothing off",
-        ("language", "orders", "refused", "%", "examples"),
-    )
-    orders = [turn for turn in turns if turn.model is Model.RIGHT]
-    counts = Counter(turn.sentence.language for turn in orders)
-    refused = [turn for turn in orders if turn.refusals]
-    by_language = Counter(turn.sentence.language for turn in refused)
-    worst = sorted(by_language, key=lambda language: -by_language[language] / counts[language])
-    for language in worst[:WORST]:
-        examples = "; ".join(turn.sentence.text for turn in refused if turn.sentence.language == language)
-        share = 100 * by_language[language] / counts[language]
-        table.add(language, counts[language], by_language[language], share, examples[:100])
-    return table
-
-
-def _refused(outcomes: Mapping[str, Sequence[Turn]]) -> Table:
-    """Return the orders that are refused, or whose answer is withheld, with the layers that do it."""
-    table = Table(
-        "L1c", "orders refused, answers withheld", ("language", "form", "model", "sentence", "why", "by")
-    )
-    for index, turn in enumerate(outcomes[NONE]):
-        is_spoiled = turn.model is Model.RIGHT and (turn.refusals or (turn.answer and not turn.is_said))
-        if not is_spoiled and not (turn.model is Model.ANSWERING and turn.answer and not turn.is_said):
-            continue
-        layers = [
-            name
-            for name, turns in outcomes.items()
-            if name in LAYERS
-            and (turns[index].refusals, turns[index].is_said) != (turn.refusals, turn.is_said)
-        ]
-        why = turn.error or f"withheld: {turn.answer}"
-        sentence = turn.sentence
-        table.add(
-            sentence.language, turn.form, turn.model, sentence.in_form(turn.form), why[:90], ", ".join(layers)
-        )
-    return table
 
 
 def _share(part: int, whole: int) -> str:

@@ -257,7 +257,7 @@ def tables(outcomes: Sequence[Outcome]) -> list[Table]:
     )
     differing = [item for item in recorded if item.row.get("stock_ok") not in (None, item.stock)]
     table.notes.append(f"stock as recorded before: {_n(recorded) - _n(differing)} of {_n(recorded)} the same")
-    return [table, _by_model(positive), _causes(failing), _by_kind(failing)]
+    return [table, _by_model(positive)]
 
 
 def _by_model(positive: Sequence[Outcome]) -> Table:
@@ -272,38 +272,6 @@ def _by_model(positive: Sequence[Outcome]) -> Table:
         table.add(model, _n(own), _share(own, "ours"), _share(own, "stock"))
         worse += _n([item for item in own if item.ours]) < _n([item for item in own if item.stock])
     table.notes.append(f"models with fewer right states than stock: {worse} of {len(counts)}")
-    return table
-
-
-def _causes(failing: Sequence[Outcome]) -> Table:
-    """Return why sequences fail in stock Home Assistant, and how many reach their state here."""
-    table = Table(
-        "R2b", "failing sequences by cause", ("cause in stock Home Assistant", "sequences", "right here")
-    )
-    counts: Counter[str] = Counter()
-    right: Counter[str] = Counter()
-    for item in failing:
-        cause = item.row.get("cause") or _cause(item)
-        counts[cause] += item.row.get("n", 1)
-        right[cause] += item.row.get("n", 1) * item.ours
-    for cause, count in counts.most_common():
-        table.add(cause, count, right[cause])
-    return table
-
-
-def _cause(item: Outcome) -> str:
-    for call in item.row["tool_calls"]:
-        result = call.get("result") or {}
-        if result.get("class"):
-            return str(result["class"])
-    return "ran, but did something else"
-
-
-def _by_kind(failing: Sequence[Outcome]) -> Table:
-    table = Table("R2c", "failing sequences by kind of device", ("kind", "sequences", "right here"))
-    for kind in sorted({item.task["category"] for item in failing}):
-        own = [item for item in failing if item.task["category"] == kind]
-        table.add(kind, _n(own), _n([item for item in own if item.ours]))
     return table
 
 

@@ -14,7 +14,7 @@ from homeassistant.components.light import LightEntity
 from homeassistant.components.lock import LockEntity
 from homeassistant.components.media_player import MediaPlayerEntity, MediaPlayerState
 from homeassistant.components.sensor import SensorEntity
-from homeassistant.components.todo import TodoItem, TodoListEntity
+from homeassistant.components.todo import TodoListEntity
 from homeassistant.components.vacuum import StateVacuumEntity, VacuumActivity
 from homeassistant.components.valve import ValveEntity
 from homeassistant.core import HomeAssistant
@@ -60,6 +60,17 @@ class Recorded(Entity):
         self.begin(setup.get("state", self.row.get("state")), attributes | (setup.get("attributes") or {}))
 
 
+def sets(**attributes: Any) -> Any:
+    """Return a service that sets attributes; a callable gets the entity and the values of the call."""
+
+    async def serve(entity: Recorded, *args: Any, **values: Any) -> None:
+        for key, value in attributes.items():
+            setattr(entity, f"_attr_{key}", value(entity, *args, **values) if callable(value) else value)
+        entity.async_write_ha_state()
+
+    return serve
+
+
 class RecordedLight(Recorded, LightEntity):
     """A light."""
 
@@ -74,22 +85,14 @@ class RecordedLight(Recorded, LightEntity):
         self._attr_is_on = state == "on"
         self._attr_brightness = attributes.get("brightness")
 
-    @override
-    async def async_turn_on(self, **kwargs: Any) -> None:
-        self._attr_is_on = True
-        self._attr_brightness = kwargs.get("brightness", self._attr_brightness)
-        self.async_write_ha_state()
-
-    @override
-    async def async_turn_off(self, **kwargs: Any) -> None:
-        self._attr_is_on = False
-        self.async_write_ha_state()
+    async_turn_on = sets(
+        is_on=True, brightness=lambda light, **values: values.get("brightness", light.brightness)
+    )
+    async_turn_off = sets(is_on=False)
 
 
 class _Moving(Recorded):
     """Something that opens, with or without positions."""
-
-    position: int
 
     @override
     def begin(self, state: Any, attributes: Row) -> None:
@@ -98,7 +101,19 @@ class _Moving(Recorded):
 
     def move(self, position: int) -> None:
         """Move at once."""
-        self.position = position
+
+    async def moved(self, position: int, **_values: Any) -> None:
+        """Move, and say so."""
+        self.move(position)
+        self.async_write_ha_state()
+
+    async def opened(self, **_values: Any) -> None:
+        """Open as far as it goes."""
+        await self.moved(100)
+
+    async def closed(self, **_values: Any) -> None:
+        """Close."""
+        await self.moved(0)
 
 
 class RecordedCover(_Moving, CoverEntity):
@@ -110,20 +125,11 @@ class RecordedCover(_Moving, CoverEntity):
         if "current_position" in (self.row.get("attributes") or {}):
             self._attr_current_cover_position = position
 
-    @override
-    async def async_open_cover(self, **kwargs: Any) -> None:
-        self.move(100)
-        self.async_write_ha_state()
-
-    @override
-    async def async_close_cover(self, **kwargs: Any) -> None:
-        self.move(0)
-        self.async_write_ha_state()
-
-    @override
-    async def async_set_cover_position(self, **kwargs: Any) -> None:
-        self.move(kwargs["position"])
-        self.async_write_ha_state()
+    async_open_cover, async_close_cover, async_set_cover_position = (
+        _Moving.opened,
+        _Moving.closed,
+        _Moving.moved,
+    )
 
 
 class RecordedValve(_Moving, ValveEntity):
@@ -133,18 +139,11 @@ class RecordedValve(_Moving, ValveEntity):
     def move(self, position: int) -> None:
         self._attr_current_valve_position = position
 
-    @override
-    async def async_open_valve(self) -> None:
-        await self.async_set_valve_position(100)
-
-    @override
-    async def async_close_valve(self) -> None:
-        await self.async_set_valve_position(0)
-
-    @override
-    async def async_set_valve_position(self, position: int) -> None:
-        self.move(position)
-        self.async_write_ha_state()
+    async_open_valve, async_close_valve, async_set_valve_position = (
+        _Moving.opened,
+        _Moving.closed,
+        _Moving.moved,
+    )
 
 
 class RecordedLock(Recorded, LockEntity):
@@ -154,15 +153,8 @@ class RecordedLock(Recorded, LockEntity):
     def begin(self, state: Any, attributes: Row) -> None:
         self._attr_is_locked = state == "locked"
 
-    @override
-    async def async_lock(self, **kwargs: Any) -> None:
-        self._attr_is_locked = True
-        self.async_write_ha_state()
-
-    @override
-    async def async_unlock(self, **kwargs: Any) -> None:
-        self._attr_is_locked = False
-        self.async_write_ha_state()
+    async_lock = sets(is_locked=True)
+    async_unlock = sets(is_locked=False)
 
 
 class RecordedVacuum(Recorded, StateVacuumEntity):
@@ -173,25 +165,10 @@ class RecordedVacuum(Recorded, StateVacuumEntity):
         known = state in set(VacuumActivity)
         self._attr_activity = VacuumActivity(state) if known else VacuumActivity.IDLE
 
-    @override
-    async def async_start(self) -> None:
-        self._attr_activity = VacuumActivity.CLEANING
-        self.async_write_ha_state()
-
-    @override
-    async def async_pause(self) -> None:
-        self._attr_activity = VacuumActivity.PAUSED
-        self.async_write_ha_state()
-
-    @override
-    async def async_stop(self, **kwargs: Any) -> None:
-        self._attr_activity = VacuumActivity.IDLE
-        self.async_write_ha_state()
-
-    @override
-    async def async_return_to_base(self, **kwargs: Any) -> None:
-        self._attr_activity = VacuumActivity.RETURNING
-        self.async_write_ha_state()
+    async_start = sets(activity=VacuumActivity.CLEANING)
+    async_pause = sets(activity=VacuumActivity.PAUSED)
+    async_stop = sets(activity=VacuumActivity.IDLE)
+    async_return_to_base = sets(activity=VacuumActivity.RETURNING)
 
 
 class RecordedFan(Recorded, FanEntity):
@@ -207,20 +184,11 @@ class RecordedFan(Recorded, FanEntity):
     def begin(self, state: Any, attributes: Row) -> None:
         self._attr_percentage = 100 if state == "on" else 0
 
-    @override
-    async def async_turn_on(
-        self, percentage: int | None = None, preset_mode: str | None = None, **kwargs: Any
-    ) -> None:
-        await self.async_set_percentage(100 if percentage is None else percentage)
-
-    @override
-    async def async_turn_off(self, **kwargs: Any) -> None:
-        await self.async_set_percentage(0)
-
-    @override
-    async def async_set_percentage(self, percentage: int) -> None:
-        self._attr_percentage = percentage
-        self.async_write_ha_state()
+    async_turn_on = sets(
+        percentage=lambda _fan, percentage=None, *_args, **_values: 100 if percentage is None else percentage
+    )
+    async_turn_off = sets(percentage=0)
+    async_set_percentage = sets(percentage=lambda _fan, percentage: percentage)
 
 
 class RecordedPlayer(Recorded, MediaPlayerEntity):
@@ -233,50 +201,16 @@ class RecordedPlayer(Recorded, MediaPlayerEntity):
         self._attr_volume_level = attributes.get("volume_level", 0.5)
         self._attr_is_volume_muted = False
 
-    async def _become(self, state: MediaPlayerState) -> None:
-        self._attr_state = state
-        self.async_write_ha_state()
-
-    @override
-    async def async_turn_on(self) -> None:
-        await self._become(MediaPlayerState.PLAYING)
-
-    @override
-    async def async_turn_off(self) -> None:
-        await self._become(MediaPlayerState.OFF)
-
-    @override
-    async def async_media_play(self) -> None:
-        await self._become(MediaPlayerState.PLAYING)
-
-    @override
-    async def async_media_pause(self) -> None:
-        await self._become(MediaPlayerState.PAUSED)
-
-    @override
-    async def async_media_stop(self) -> None:
-        await self._become(MediaPlayerState.IDLE)
-
-    @override
-    async def async_media_next_track(self) -> None:
-        self._attr_media_track = (self._attr_media_track or 0) + 1
-        self.async_write_ha_state()
-
-    @override
-    async def async_media_previous_track(self) -> None:
-        self._attr_media_track = (self._attr_media_track or 0) - 1
-        self.async_write_ha_state()
-
-    @override
-    async def async_set_volume_level(self, volume: float) -> None:
-        self._attr_volume_level = volume
-        self.async_write_ha_state()
-
-    @override
-    async def async_mute_volume(self, mute: bool) -> None:
-        self._attr_is_volume_muted = mute
-        self._attr_volume_level = 0.0 if mute else 0.5
-        self.async_write_ha_state()
+    async_turn_on = async_media_play = sets(state=MediaPlayerState.PLAYING)
+    async_turn_off = sets(state=MediaPlayerState.OFF)
+    async_media_pause = sets(state=MediaPlayerState.PAUSED)
+    async_media_stop = sets(state=MediaPlayerState.IDLE)
+    async_media_next_track = sets(media_track=lambda player: (player.media_track or 0) + 1)
+    async_media_previous_track = sets(media_track=lambda player: (player.media_track or 0) - 1)
+    async_set_volume_level = sets(volume_level=lambda _player, volume: volume)
+    async_mute_volume = sets(
+        is_volume_muted=lambda _player, mute: mute, volume_level=lambda _player, mute: 0.0 if mute else 0.5
+    )
 
 
 class RecordedList(Recorded, TodoListEntity):
@@ -286,10 +220,7 @@ class RecordedList(Recorded, TodoListEntity):
     def begin(self, state: Any, attributes: Row) -> None:
         self._attr_todo_items = []
 
-    @override
-    async def async_create_todo_item(self, item: TodoItem) -> None:
-        self._attr_todo_items = [*(self._attr_todo_items or []), item]
-        self.async_write_ha_state()
+    async_create_todo_item = sets(todo_items=lambda own, item: [*(own.todo_items or []), item])
 
 
 class RecordedSensor(Recorded, SensorEntity):

@@ -4,15 +4,6 @@ from itertools import pairwise
 import json
 from typing import Any
 
-from custom_components.home_agent.agent.prompt import function_tools
-from custom_components.home_agent.const import (
-    CONF_EXTERNAL,
-    CONF_EXTERNAL_BASE_URL,
-    CONF_EXTERNAL_MODEL,
-    CONF_SEARCH_PROVIDER,
-    DOMAIN,
-)
-from custom_components.home_agent.tools.base import is_offered
 from homeassistant.components import conversation
 from homeassistant.core import Context
 from tests.servers.loopback import Captured
@@ -26,8 +17,6 @@ STABLE_HOUSE = 200
 STABLE_TURNS = 20
 SIZES = (11, 20, 30, 50, 200, 500, 1000, 5000)
 GOAL_TOKENS = 3500
-EVERYTHING = {CONF_SEARCH_PROVIDER: "duckduckgo", CONF_EXTERNAL: True, CONF_EXTERNAL_MODEL: "any"}
-"""Options with which every tool is there."""
 SENTENCES = (
     "Is the light in the kitchen on?",
     "How warm is it in the bedroom?",
@@ -39,7 +28,7 @@ SENTENCES = (
 
 async def run() -> list[Table]:
     """Measure and return the tables."""
-    return [await _stability(), await _first_request(), await _tools()]
+    return [await _stability(), await _first_request()]
 
 
 async def _stability() -> Table:
@@ -110,29 +99,6 @@ async def _first_request() -> Table:
                         estimate = estimated(as_text(server.chats[0].json))
                 goal = f"<= {GOAL_TOKENS}" if size >= 500 else "<= core"
                 table.add(size, *tokens, goal, estimate)
-    return table
-
-
-async def _tools() -> Table:
-    """Return T1: what each tool's schema costs, and the tools that a request carries with the defaults."""
-    table = Table("T1", "tokens of the tools' schemas (o200k)", ("tool", "tokens", "with the defaults"))
-    with ModelServer() as server:
-        async with bench(SIZES[0], server.url) as house:
-            await conversation.async_converse(house.hass, SENTENCES[0], None, Context(), "en", house.ours)
-            offered = {tool["function"]["name"]: tool for tool in server.chats[0].json["tools"]}
-            (entry,) = house.hass.config_entries.async_entries(DOMAIN)
-            options = {**entry.options, **EVERYTHING, CONF_EXTERNAL_BASE_URL: server.url}
-            house.hass.config_entries.async_update_entry(entry, options=options)
-            await house.hass.async_block_till_done(wait_background_tasks=True)
-            schemas = function_tools(filter(is_offered, entry.runtime_data.handler.tools.values()))
-    costs = {
-        schema["function"]["name"]: count_tokens(json.dumps(schema["function"], ensure_ascii=False))
-        for schema in ({tool["function"]["name"]: tool for tool in schemas} | offered).values()
-    }
-    for name, tokens in costs.items():
-        table.add(name, tokens, "yes" if name in offered else "no")
-    table.add("all of these", sum(costs.values()), sum(costs[name] for name in offered))
-    table.notes.append("the others where the house has something for them, or an option asks for them")
     return table
 
 

@@ -2,8 +2,7 @@
 
 The recorded homes and queries of the `*.jsonl` files (lines of type `home` and `query`) of a folder,
 `benchmarks/data/retrieval` or what HOME_AGENT_RETRIEVAL_DATA names, and homes made here in seven languages.
-Each by words alone, with the built-in embedder, and with an embedding server. The server is slow: it is asked
-all recorded queries and those of the homes that say so below, and only a share of its answers is timed.
+Each by words alone, and with the built-in embedder.
 """
 
 import asyncio
@@ -29,7 +28,7 @@ from homeassistant.helpers.aiohttp_client import DATA_RESOLVER
 from homeassistant.setup import async_setup_component
 from tests.helpers.homes import DIAGNOSTICS, LANGUAGES, build_home, expose
 
-from .finders import Finder, all_finders
+from .finders import Finder, HybridFinder
 from .harness import LoopbackResolver
 from .queries import Query, spoken
 from .reached import reached
@@ -39,7 +38,7 @@ LIMIT = 20
 DEPTHS = (5, 10, 20)
 COLUMNS = (
     *("what", "queries", "@5 %", "@10 %", "@20 %", "goal %"),
-    *("timed", "median ms", "p95 ms", "p95 CPU ms", "goal ms"),
+    *("median ms", "p95 ms", "p95 CPU ms", "goal ms"),
 )
 MANY_ROOMS = 500
 """Entities from which a made home has more than a dozen rooms."""
@@ -55,8 +54,6 @@ class Made:
     entities: int
     diagnostics: int = 0
     languages: Sequence[str] = LANGUAGES
-    served: Sequence[str] = ()
-    """The languages in which the server is asked as well."""
     goal: str = ""
     elsewhere: str = ""
     """The goal in other languages than English."""
@@ -70,7 +67,6 @@ HOMES = (
     Made(
         name="84 entities",
         entities=84,
-        served=LANGUAGES,
         goal="@10 99",
         elsewhere="@10 97",
         unnamed="@10 95",
@@ -83,7 +79,7 @@ HOMES = (
         elsewhere="@10 92, @20 96",
     ),
     Made(name="504 entities", entities=504, goal="@20 94", elsewhere="@20 94"),
-    Made(name="1,000 entities", entities=1000, served=("en",), words_ms="2", hybrid_ms="8"),
+    Made(name="1,000 entities", entities=1000, words_ms="2", hybrid_ms="8"),
     Made(
         name="5,000 entities",
         entities=5000,
@@ -105,12 +101,9 @@ class Score:
         self._times: list[float] = []
         self._loads: list[float] = []
 
-    def add(self, query: Query, found: Sequence[str]) -> None:
-        """Count one answer."""
+    def add(self, query: Query, found: Sequence[str], seconds: float, busy: float) -> None:
+        """Count one answer; `busy` are the seconds of this process's processor time."""
         self._recalls.append([query.recall(found[:depth]) for depth in DEPTHS])
-
-    def time(self, seconds: float, busy: float) -> None:
-        """Count how long an answer took; `busy` are the seconds of this process's processor time."""
         self._times.append(seconds * 1000)
         self._loads.append(busy * 1000)
 
@@ -118,8 +111,8 @@ class Score:
         """Return the row of a table."""
         count = len(self._recalls)
         shares = (100 * sum(recalls) / count for recalls in zip(*self._recalls, strict=True))
-        times = (middle(self._times), p95(self._times), p95(self._loads)) if self._times else ("",) * 3
-        return (name, count, *shares, goal, len(self._times), *times, goal_ms)
+        times = (middle(self._times), p95(self._times), p95(self._loads))
+        return (name, count, *shares, goal, *times, goal_ms)
 
 
 @asynccontextmanager
@@ -148,17 +141,15 @@ async def ask(
     await house.async_start()
     snapshot = await house.async_snapshot()
     for finder in finders:
-        async with finder.opened(hass, snapshot, [query.text for query in queries]):
+        async with finder.opened(hass, snapshot):
             for language in {query.language for query in queries}:
                 await finder.async_find(hass, snapshot, "-", LIMIT, language)
-            for number, query in enumerate(queries):
+            for query in queries:
                 start, busy = perf_counter(), process_time()
                 found = await finder.async_find(hass, snapshot, query.text, LIMIT, query.language)
                 seconds, busy = perf_counter() - start, process_time() - busy
                 for group in query.groups:
-                    scores[finder.name][group].add(query, found)
-                    if number % finder.timed_each == 0:
-                        scores[finder.name][group].time(seconds, busy)
+                    scores[finder.name][group].add(query, found, seconds, busy)
     await house.async_stop()
 
 
@@ -181,8 +172,8 @@ def _no_scores() -> Scores:
 
 async def run() -> list[Table]:
     """Return the figures of the recorded homes, of those made here, and of whole requests."""
-    async with all_finders() as finders:
-        return [*await run_data(_recorded(), finders), *await run_made(finders), await reached()]
+    finders = (Finder(), HybridFinder())
+    return [*await run_data(_recorded(), finders), *await run_made(finders), await reached()]
 
 
 async def run_made(finders: Sequence[Finder]) -> list[Table]:
@@ -201,7 +192,7 @@ async def run_made(finders: Sequence[Finder]) -> list[Table]:
                     diagnostics=home.diagnostics,
                 )
                 queries = spoken(hass, built.areas, language)
-                await ask(hass, queries, finders if language in home.served else finders[:2], scores)
+                await ask(hass, queries, finders, scores)
         tables += _tables(home.name, scores, partial(_made_goal, home), (home.words_ms, home.hybrid_ms))
     return tables
 
@@ -230,7 +221,7 @@ async def run_data(paths: Iterable[Path], finders: Sequence[Finder]) -> list[Tab
                 asked = [_query(line) for line in queries if line["home"] == home["home"]]
                 async with empty_home(home["name_lang"]) as hass:
                     _build(hass, home["entities"], diagnostics)
-                    await ask(hass, asked, finders if not diagnostics else finders[:2], scores)
+                    await ask(hass, asked, finders, scores)
             title = f"{path.name}, {diagnostics} diagnostic entities added to each device"
             tables += _tables(title, scores, _crowded_goal if diagnostics else _recorded_goal)
     return tables

@@ -28,7 +28,7 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 
 from .harness import add_ours, running_hass
-from .replay_house import KINDS, Recorded, Row, async_build
+from .replay_house import KINDS, Recorded, Row, async_build, sets
 
 DATA = Path(__file__).parent / "data" / "said"
 SPOKEN = {
@@ -181,10 +181,7 @@ class _Thermostat(Recorded, ClimateEntity):
         self._attr_current_temperature = 20.5
         self._attr_target_temperature = 19
 
-    @override
-    async def async_set_temperature(self, **kwargs: Any) -> None:
-        self._attr_target_temperature = kwargs["temperature"]
-        self.async_write_ha_state()
+    async_set_temperature = sets(target_temperature=lambda _own, temperature, **_values: temperature)
 
 
 class _Mower(Recorded, LawnMowerEntity):
@@ -196,15 +193,8 @@ class _Mower(Recorded, LawnMowerEntity):
     def begin(self, state: Any, attributes: Row) -> None:
         self._attr_activity = LawnMowerActivity(state or "docked")
 
-    @override
-    async def async_start_mowing(self) -> None:
-        self._attr_activity = LawnMowerActivity.MOWING
-        self.async_write_ha_state()
-
-    @override
-    async def async_dock(self) -> None:
-        self._attr_activity = LawnMowerActivity.RETURNING
-        self.async_write_ha_state()
+    async_start_mowing = sets(activity=LawnMowerActivity.MOWING)
+    async_dock = sets(activity=LawnMowerActivity.RETURNING)
 
 
 def _features(domain: str, enum: str, names: str) -> dict[str, list[str]]:

@@ -114,11 +114,6 @@ async def _turns(hass: HomeAssistant, entity_id: str) -> tuple[float, float]:
     return watch.stop()
 
 
-def import_seconds() -> float:
-    """Return how long the import of the integration takes: the median, in seconds."""
-    return middle(_import_figures()[0])
-
-
 def _imports() -> Table:
     table = Table("P9", "import of the integration", ("what", "median", "worst", "goal"))
     rows = (("time, s", "0.15"), ("processor time, s", ""), ("memory, MB", "15"))

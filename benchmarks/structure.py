@@ -1,13 +1,9 @@
-"""A1: how much of the code one turn needs, and how often one fact is written down."""
+"""A1: how much of the code one turn needs, and how large the project is."""
 
-import ast
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 import sys
 from types import CodeType, FrameType
-import unicodedata
 
 import aiohttp
 
@@ -18,7 +14,6 @@ from scripts.lib.size import measure
 
 from .harness import ServerProcess, add_ours, running_home
 from .report import Table
-from .start import import_seconds
 
 PACKAGE = Path(home_agent.__file__).parent
 ENTITIES = 50
@@ -33,38 +28,21 @@ SENTENCES = (
 """One for each turn, so that no cache has read the sentence of the turn that is measured."""
 WARM_UP = len(SENTENCES) - 1
 LIGHT = "light.kitchen_light"
-LEAST_LANGUAGES = 3
-"""Languages that a dictionary has to name in its keys to count as a table of languages."""
-LANGUAGES = frozenset(
-    {"cs", "da", "de", "en", "es", "fi", "fr", "hu", "it", "ja", "ko", "nb", "nl", "no", "pl", "pt", "ru"}
-    | {"sv", "tr", "uk", "zh"}
-)
-OWN_FILES = ("languages", "translations")
-"""Folders that contain one file for each language."""
 
 
 async def run() -> list[Table]:
     """Measure and return the table."""
     table = Table("A1", "structure of the integration", ("what", "now", "target"))
     walk = await _walk()
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
     table.add("files entered by a plain command, after warming up", len(walk.files), 70)
     table.add("crossings between files in it", walk.crossings, 400)
     table.add("functions entered in it", len(walk.functions), "")
     targets = {"lines of the integration": "55,000", "files of the integration": 300}
     for name, figure in measure().items():
         table.add(name, figure, targets.get(name, ""))
-    spread = sorted(set(_language_files(trees)))
-    table.add("files with words of several languages, beside languages/ and translations/", len(spread), 0)
-    table.add("lines with accents or other alphabets in string literals", _foreign_lines(trees), 60)
-    shared = _shared_class_names(trees)
-    table.add("class names used for several classes", len(shared), 3)
-    table.add("import of the integration with the defaults, s", import_seconds(), "0.15")
     table.notes.append(
         f"a plain command of a person: “{SENTENCES[WARM_UP]}”, {ENTITIES} entities, turn {WARM_UP + 1}"
     )
-    table.notes.append(f"several languages: {', '.join(spread) or 'none'}")
-    table.notes.append(f"shared names: {', '.join(sorted(shared)) or 'none'}")
     return [table]
 
 
@@ -114,45 +92,3 @@ async def _walk() -> Walk:
             monitoring.free_tool_id(tool)
         server.stop()
     return found
-
-
-def _language_files(trees: dict[Path, ast.Module]) -> Iterator[str]:
-    """Yield the files that a new language requires to be edited, apart from its own two."""
-    for path, tree in trees.items():
-        tables = (
-            {key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Dict)
-        )
-        if any(len(LANGUAGES & keys) >= LEAST_LANGUAGES for keys in tables):
-            yield str(path.relative_to(PACKAGE))
-    for path in PACKAGE.rglob("*.json"):
-        own, *rest = path.relative_to(PACKAGE).parts
-        if rest and own in OWN_FILES:
-            continue
-        if path.stem in LANGUAGES:
-            yield f"{path.parent.relative_to(PACKAGE)}/<language>.json"
-        elif sum(f'"{language}":' in path.read_text(encoding="utf-8") for language in LANGUAGES) >= 3:
-            yield str(path.relative_to(PACKAGE))
-
-
-def _foreign_lines(trees: dict[Path, ast.Module]) -> int:
-    found = set()
-    for path, tree in trees.items():
-        lines = path.read_text(encoding="utf-8").splitlines()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.update((path, number) for number in range(node.lineno, (node.end_lineno or 0) + 1))
-        found -= {(path, number) for number in range(1, len(lines) + 1) if not _is_foreign(lines[number - 1])}
-    return len(found)
-
-
-def _is_foreign(line: str) -> bool:
-    return any(not char.isascii() and unicodedata.category(char)[0] == "L" for char in line)
-
-
-def _shared_class_names(trees: dict[Path, ast.Module]) -> set[str]:
-    names = Counter(
-        node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
-    )
-    return {name for name, count in names.items() if count > 1}

@@ -17,8 +17,8 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm, selector
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
-from tests.servers.model_server import ModelServer, has_parameter
-from tests.servers.replies import hang, html, status, text, tool_calls, unknown_parameter
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import html, status, text, tool_calls
 
 STRUCTURE = probatio.Schema(
     {
@@ -66,26 +66,6 @@ async def test_data(hass: HomeAssistant, model_server: ModelServer, agent: Agent
     assert set(schema["required"]) == {"name", "parameters"}
 
 
-WRITTEN = json.dumps(DATA, indent=1)
-
-
-async def test_data_in_a_wrapping(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
-    """Models that no schema binds think aloud and write fences; what stands inside the data stays."""
-    for written in (
-        f"```json\n{WRITTEN}\n```",
-        f"```\n{WRITTEN}\n```\n",
-        f"Here it is:\n\n```json\n{WRITTEN}\n```\nAnything else?",
-        f"<think>A ```fence``` or {{}}?</think>\n```json\n{WRITTEN}\n```",
-        f"I should think about it.</think>{WRITTEN}",
-        f"\n\n{WRITTEN}\n",
-    ):
-        model_server.script([text(written)])
-        assert await generate(hass, structure=STRUCTURE) == DATA
-    for inside in ("```json\n{}\n```", "<think>no</think>"):
-        model_server.script([text(json.dumps({"name": inside, "parameters": {}}))])
-        assert (await generate(hass, structure=STRUCTURE))["name"] == inside
-
-
 async def test_no_data(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """The error names the task, not the parser."""
     for written in ("I cannot do that.", '{"name": ', "```json\nnothing\n```"):
@@ -93,14 +73,6 @@ async def test_no_data(hass: HomeAssistant, model_server: ModelServer, agent: Ag
         with pytest.raises(HomeAssistantError, match="test task") as error:
             await generate(hass, structure=STRUCTURE)
         assert error.value.translation_key == "not_json"
-
-
-async def test_a_server_that_knows_no_schemas(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The request is made again without it."""
-    await async_agent(hass, model_server)
-    model_server.on(has_parameter("response_format"), unknown_parameter("response_format"))
-    model_server.default = text(f"```json\n{WRITTEN}\n```")
-    assert await generate(hass, structure=STRUCTURE) == DATA
 
 
 async def test_a_failing_server(
@@ -121,20 +93,6 @@ async def test_a_failing_server(
     assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]
     model_server.default = text("Here.")
     assert await generate(hass) == "Here."
-
-
-async def test_an_entry_that_is_unloaded(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A task does not outlive its agent."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([hang(2)])
-    task = hass.loop.create_task(generate(hass))
-    request = await model_server.arrived(1)
-    await request.reached_fault.wait()
-    await hass.config_entries.async_unload(agent.entry.entry_id)
-    with pytest.raises(HomeAssistantError) as error:
-        await task
-    assert error.value.translation_key == "interrupted"
-    await request.gone.wait()
 
 
 class Shopping(llm.API):

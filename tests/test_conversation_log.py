@@ -13,11 +13,12 @@ import pytest
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.conversations.history import masked_line
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_agent, call_action, speech
+from tests.helpers.agent import Agent, async_agent, call_action
+from tests.helpers.checks import for_each
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import status, text, tool_calls
+from tests.servers.replies import text, tool_calls
 
 ON = {"conversation_log_enabled": True, "memory_extraction_enabled": False}
 
@@ -57,16 +58,6 @@ async def test_a_turn(hass: HomeAssistant, agent: Agent) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-async def test_a_turn_that_failed(hass: HomeAssistant, agent: Agent) -> None:
-    agent.server.default = status(500, {"error": {"message": "broken"}})
-    answer = speech(await agent.say("Tell me a story"))
-
-    (line,) = await said(hass)
-
-    assert line["answer"] == answer
-    assert line["error"]
-
-
 async def test_it_is_off_by_default(hass: HomeAssistant, model_server: ModelServer) -> None:
     agent = await async_agent(hass, model_server)
     agent.server.script([text("Hello.")])
@@ -75,7 +66,7 @@ async def test_it_is_off_by_default(hass: HomeAssistant, model_server: ModelServ
     assert await said(hass) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "kept"),
     [
         ("Call me on +49 30 1234567 please", "Call me on [phone] please"),
@@ -115,33 +106,6 @@ async def test_so_does_what_a_person_says_to_forget(hass: HomeAssistant, agent: 
     await agent.say("Forget Anna's cat")
 
     assert "Mimi" not in str(await said(hass))
-
-
-async def test_conversations_that_are_cleared_go(hass: HomeAssistant, agent: Agent) -> None:
-    agent.server.default = text("Noted.")
-    first = await agent.say("One")
-    await agent.say("Two")
-    await said(hass)
-
-    one = {"conversation_id": first.conversation_id}
-    await hass.services.async_call(DOMAIN, "clear_history", one, blocking=True)
-    assert [line["said"] for line in await said(hass)] == ["Two"]
-
-    await hass.services.async_call(DOMAIN, "clear_history", {}, blocking=True)
-    assert await said(hass) == []
-
-
-async def test_a_person_who_is_erased_goes(hass: HomeAssistant, agent: Agent, hass_admin_user: Any) -> None:
-    attributes = {"user_id": hass_admin_user.id, "id": "anna", "friendly_name": "Anna"}
-    hass.states.async_set("person.anna", "home", attributes)
-    agent.server.default = text("Noted.")
-    await agent.say("One", context=Context(user_id=hass_admin_user.id))
-    await agent.say("Two")
-    assert [line.get("person") for line in await said(hass)] == ["anna", None]
-
-    await call_action(hass, "erase_data", {"confirm": True, "person": "person.anna"})
-
-    assert [line["said"] for line in await said(hass)] == ["Two"]
 
 
 async def test_old_days_go(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:

@@ -119,26 +119,6 @@ async def test_content_of_another_shape(hass: HomeAssistant, name: str, data: An
     assert store.of("one").stored() == STORES[name][0](hass).of("one").stored()
 
 
-async def test_an_agent_that_is_removed_leaves_the_copies_too(hass: HomeAssistant) -> None:
-    """What other agents keep stays in them; a file that cannot be parsed goes with the last agent."""
-    name = "memories"
-    write(hass, name, {"entries": {"one": [MEMORY], "two": [MEMORY, 5]}})
-    store = MemoryManager(hass)
-    await store.async_load()
-    torn = path_of(hass, name).with_name(f"home_agent.{name}.corrupt.2026")
-    torn.write_text('{"data": {"entries": {"one": [')
-    await store.async_forget_set_aside("one")
-    kept = [json.loads(path.read_text()) for path in kept_aside(hass, name)]
-    assert [content["data"] for content in kept] == [{"entries": {"two": [MEMORY, 5]}}]
-    assert torn.exists()
-    assert is_reported(hass, name)
-    await store.async_forget_set_aside("two")
-    assert not kept_aside(hass, name)
-    await store.async_forget_set_aside()
-    assert not torn.exists()
-    assert not is_reported(hass, name)
-
-
 async def test_the_last_agent_takes_every_copy(hass: HomeAssistant, agent: Agent) -> None:
     """Nothing of an agent is left in the storage folder when it is removed."""
     for name in (*STORES, "history", "conversation_sessions", "confirmations"):

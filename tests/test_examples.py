@@ -1,17 +1,13 @@
 """What can you do? Three sentences about this home, from Home Agent itself: a model would invent some."""
 
-from typing import Any
-
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text
 
 
 @pytest.fixture
@@ -31,15 +27,15 @@ async def test_about_this_home(agent: Agent) -> None:
     assert not agent.server.chats
 
 
-@pytest.mark.parametrize("language", [*WHOLE, *SPOKEN, *VARIANTS])
-async def test_in_each_language(agent: Agent, language: str, hass: HomeAssistant) -> None:
+async def test_in_each_language(agent: Agent, hass: HomeAssistant, subtests: pytest.Subtests) -> None:
     """The sentence that the config flow proposes is understood."""
     from custom_components.home_agent.agent.describe import async_phrase  # noqa: PLC0415
 
-    asked = await async_phrase(hass, language, "try_ability")
-    told = speech(await agent.say(asked, language=language))
-    assert "Bed Light" in told
-    assert not agent.server.chats
+    for language in (*WHOLE, *SPOKEN, *VARIANTS):
+        with subtests.test(language=language):
+            asked = await async_phrase(hass, language, "try_ability")
+            assert "Bed Light" in speech(await agent.say(asked, language=language))
+            assert not agent.server.chats
 
 
 async def test_only_what_the_speaker_may_know(hass: HomeAssistant, agent: Agent) -> None:
@@ -49,19 +45,3 @@ async def test_only_what_the_speaker_may_know(hass: HomeAssistant, agent: Agent)
     assert "Bed Light" not in told
     async_expose_entity(hass, "conversation", "light.bed_light", False)
     assert "Bed Light" not in speech(await agent.say("What can I say?"))
-
-
-@pytest.mark.parametrize(
-    "sentence", ["What can you do about the noise?", "What can you do in the kitchen?", "Can you help me?"]
-)
-async def test_other_questions_go_to_the_model(agent: Agent, sentence: str) -> None:
-    agent.server.script([text("I see.")])
-    assert speech(await agent.say(sentence)) == "I see."
-
-
-async def test_a_home_with_nothing(house: HomeAssistant, model_server: ModelServer) -> None:
-    """What needs an option is not proposed while it is off."""
-    options: dict[str, Any] = {"memory_enabled": False}
-    assert await async_setup_component(house, "conversation", {})
-    told = speech(await (await async_add_agent(house, model_server, options)).say("What can you do?"))
-    assert told == "You can say, for example: Set a timer for 5 minutes."

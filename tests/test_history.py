@@ -1,11 +1,10 @@
 """Conversations: kept whole, cut in large steps, brought back after a restart, gone when asked."""
 
 from datetime import timedelta
-from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from hypothesis import given, strategies as st
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.conversations.history import (
@@ -15,14 +14,12 @@ from custom_components.home_agent.conversations.history import (
     make_turn,
 )
 from homeassistant.core import HomeAssistant
-from homeassistant.util import dt as dt_util
 from tests.helpers.conversations import (
     LIMITS,
     NOW,
     add,
     assert_paired,
     file_text,
-    issues,
     kept_aside,
     loaded,
     path_of,
@@ -46,35 +43,6 @@ async def test_what_was_said_comes_back_after_a_restart(hass: HomeAssistant) -> 
     assert not kept_aside(hass)
 
 
-async def test_writing_waits_for_more_and_happens_at_stop(
-    hass: HomeAssistant, freezer: FrozenDateTimeFactory
-) -> None:
-    history = await loaded(hass)
-    add(history, turn(1))
-    await hass.async_block_till_done()
-    assert not path_of(hass).exists()
-    freezer.tick(11)
-    async_fire_time_changed(hass)
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert "question 1" in path_of(hass).read_text()
-    add(history, turn(2))
-    await hass.async_stop(force=True)
-    assert "question 2" in path_of(hass).read_text()
-
-
-async def test_not_persisted_turns_never_reach_the_disk(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    add(history, turn(1), persist=False)
-    add(history, turn(2))
-    add(history, turn(3), history_id="secret", persist=False)
-    await history.async_flush()
-    text = path_of(hass).read_text()
-    assert "question 2" in text
-    assert "question 1" not in text
-    assert "question 3" not in text
-    assert len(history.get_window("entry", "talk", **LIMITS)) == 4
-
-
 async def test_the_window_moves_in_large_steps(hass: HomeAssistant) -> None:
     history = await loaded(hass)
     beginnings: list[str] = []
@@ -89,18 +57,6 @@ async def test_the_window_moves_in_large_steps(hass: HomeAssistant) -> None:
     assert beginnings == sorted(beginnings, key=beginnings.index)
 
 
-async def test_the_window_begins_at_the_same_turn_after_a_restart(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    for index in range(15):
-        add(history, turn(index))
-        before = history.get_window("entry", "talk", max_messages=20, max_tokens=50_000)
-    add(history, turn(15))
-    await history.async_flush()
-    again = await loaded(hass)
-    after = again.get_window("entry", "talk", max_messages=20, max_tokens=50_000)
-    assert after == [*before, *turn(15)]
-
-
 async def test_tokens_limit_the_window_too(hass: HomeAssistant) -> None:
     history = await loaded(hass)
     for index in range(20):
@@ -108,18 +64,6 @@ async def test_tokens_limit_the_window_too(hass: HomeAssistant) -> None:
     window = history.get_window("entry", "talk", max_messages=100, max_tokens=1_500)
     assert 2 <= len(window) <= 14
     assert window[-1]["content"] == "answer 19"
-
-
-async def test_a_turn_too_large_is_reduced_to_its_words(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    large = turn(1, calls=1)
-    large[2]["content"] = "x" * 12_000
-    add(history, large)
-    window = history.get_window("entry", "talk", max_messages=10, max_tokens=500)
-    assert [message["role"] for message in window] == ["user", "assistant"]
-    add(history, turn(2, calls=8))
-    assert history.get_window("entry", "talk", max_messages=2, max_tokens=500) == [turn(2)[0], turn(2)[-1]]
-    assert history.get_window("entry", "talk", max_messages=2, max_tokens=3) == []
 
 
 async def test_calls_without_results_and_results_without_calls_are_left_out(hass: HomeAssistant) -> None:
@@ -134,16 +78,6 @@ async def test_calls_without_results_and_results_without_calls_are_left_out(hass
     assert [message["role"] for message in window] == ["user", "assistant", "tool", "assistant"]
     add(history, [{"role": "user", "content": "nobody answered"}], history_id="silent")
     assert not history.find("entry", "silent").turns
-
-
-async def test_images_are_not_kept_and_endless_text_is_cut(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:..."}}]
-    messages = [{"role": "user", "content": parts}, {"role": "assistant", "content": "y" * 50_000}]
-    add(history, messages)
-    window = history.get_window("entry", "talk", **LIMITS)
-    assert window[0]["content"] == "look"
-    assert len(window[1]["content"]) == 16_000
 
 
 async def test_conversations_and_messages_are_bounded(hass: HomeAssistant) -> None:
@@ -181,22 +115,6 @@ async def test_cleared_text_is_gone_from_memory_and_disk(hass: HomeAssistant) ->
     assert not (await loaded(hass)).find("entry", "chat").turns
 
 
-async def test_clearing_all_deletes_what_was_set_aside(hass: HomeAssistant) -> None:
-    path_of(hass).parent.mkdir(exist_ok=True)
-    path_of(hass).write_text(
-        '{"version": 1, "minor_version": 2, "data": {"entries": 5, "text": "my secret"}}'
-    )
-    history = await loaded(hass)
-    assert len(kept_aside(hass)) == 1
-    history.clear("entry")
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert len(kept_aside(hass)) == 1
-    history.clear()
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert kept_aside(hass) == []
-    assert issues(hass) == []
-
-
 async def test_old_conversations_are_pruned(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
     freezer.move_to(NOW)
     history = await loaded(hass)
@@ -208,19 +126,6 @@ async def test_old_conversations_are_pruned(hass: HomeAssistant, freezer: Frozen
     assert [name for name in ("old", "young") if history.find("entry", name).turns] == ["young"]
     assert history.find("other", "old").turns
     assert history.prune(7) == 1
-
-
-async def test_saving_is_told(hass: HomeAssistant) -> None:
-    told: list[dict[str, Any]] = []
-    history = await loaded(hass, on_saved=told.append)
-    add(history, turn(1, calls=1))
-    add(history, turn(2), history_id="chat")
-    await history.async_flush()
-    assert len(told) == 1
-    assert told[0].keys() == {"conversation_count", "message_count", "size_bytes", "timestamp"}
-    assert (told[0]["conversation_count"], told[0]["message_count"]) == (2, 6)
-    assert told[0]["size_bytes"] == path_of(hass).stat().st_size
-    assert dt_util.parse_datetime(told[0]["timestamp"])
 
 
 async def test_conversations_of_earlier_releases_are_taken_over(hass: HomeAssistant) -> None:

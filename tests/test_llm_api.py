@@ -9,7 +9,6 @@ import pytest
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.outside.other_apis import named_tools, wire_name
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.intent import async_register_timer_handler
 from homeassistant.components.intent.const import TIMER_DATA
@@ -68,18 +67,6 @@ async def test_our_api(hass: HomeAssistant, model_server: ModelServer) -> None:
         await instance.api.async_get_api_instance(context_of())
     await hass.config_entries.async_setup(second.entry.entry_id)
     assert DOMAIN in [api.id for api in llm.async_get_apis(hass)]
-
-
-async def test_no_other_agent_in_the_place_of_one_with_a_list(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    """While the first agent is reloaded, its clients do not get an agent that may see everything."""
-    first = await locked(hass, model_server)
-    await first.set_options(visible_entities={"areas": ["kitchen"]})
-    await async_add_agent(hass, model_server, {}, llm_model="another")
-    await hass.config_entries.async_unload(first.entry.entry_id)
-    with pytest.raises(HomeAssistantError):
-        await llm.async_get_api(hass, DOMAIN, context_of())
 
 
 async def test_others_see_what_the_home_supports(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -288,24 +275,6 @@ async def test_an_intent_in_the_place_of_cores(hass: HomeAssistant, model_server
     actions = {"HassNevermind": {"action": SCRIPTED["OpenSesame"]}}
     assert await async_setup_component(hass, "intent_script", {"intent_script": actions})
     assert handler.guard.check_intent("HassNevermind", {}, None, speaker) is None
-
-
-async def test_names_never_collide(hass: HomeAssistant) -> None:
-    """However tools are called, every one gets a name of its own that servers accept, the same each time."""
-    long = "x" * 80
-    apis = [
-        OtherAPI(hass, "one", [Told("same"), Told(f"{long}1"), Told(f"{long}2"), Told("with space")]),
-        OtherAPI(hass, "two", [Told("same"), Told("ha_control"), Told("ünïcode")]),
-    ]
-    instances = [await api.async_get_api_instance(context_of()) for api in apis]
-    names = [tool.name for tool, _ in named_tools(instances, ["ha_control"])]
-    assert names == [tool.name for tool, _ in named_tools(instances, ["ha_control"])]
-    assert len(set(names)) == len(names) == 7
-    assert all(NAME.match(name) for name in every(names))
-    assert names[0] == "same"
-    assert "two__same" in names
-    assert "two__ha_control" in names
-    assert NAME.match(wire_name(""))
 
 
 async def test_what_others_say_of_their_tools(hass: HomeAssistant, model_server: ModelServer) -> None:

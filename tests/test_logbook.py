@@ -13,10 +13,10 @@ from homeassistant.components.recorder import Recorder
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.household import async_lock_door
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import tool_calls
 
 pytestmark = pytest.mark.usefixtures("recorder_db_url")  # before Home Assistant is there
 
@@ -50,29 +50,13 @@ async def test_states_go_back_to_person_agent_and_request(
     agent: Agent, hass_admin_user: MockUser, hass_client: ClientSessionGenerator
 ) -> None:
     """The entry of the switched light shows who made the request, and to which agent."""
-    agent.server.script([tool_calls([ON]), text("On.")])
-    await agent.say("Turn on the kitchen ceiling", context=Context(user_id=hass_admin_user.id))
+    await agent.act(ON, sentence="Turn on the kitchen ceiling", context=Context(user_id=hass_admin_user.id))
     entries = await entries_of(agent, hass_client)
     (light,) = [entry for entry in entries if entry.get("entity_id") == LIGHT and entry.get("state") == "on"]
     assert light["context_user_id"] == hass_admin_user.id
     assert light["context_entity_id"] == agent.entity_id
     (request,) = [entry for entry in entries if entry.get("domain") == DOMAIN]
     assert (request["name"], request["message"]) == ("Home Agent", "received a request from Anna")
-
-
-async def test_two_agents(
-    agent: Agent, model_server: ModelServer, hass_client: ClientSessionGenerator
-) -> None:
-    """Each entry names the agent that it is about, also a question and its answer."""
-    other = await async_add_agent(agent.hass, model_server, llm_model="another")
-    agent.hass.config_entries.async_update_entry(other.entry, title="Upstairs")
-    await agent.hass.async_block_till_done(wait_background_tasks=True)
-    model_server.script([tool_calls([UNLOCK])])
-    asked = await other.at_satellite().say("Unlock the front door")
-    await other.at_satellite().say("No", conversation_id=asked.conversation_id)
-    told = [e for e in await entries_of(agent, hass_client) if e.get("domain") == DOMAIN]
-    assert len(told) == 4
-    assert {(entry["name"], entry["entity_id"]) for entry in told} == {("Upstairs", other.entity_id)}
 
 
 async def test_questions_and_answers_are_shown(

@@ -94,10 +94,3 @@ async def test_an_entry_that_cannot_be_used(hass: HomeAssistant, model_server: M
     assert issues(hass, "entry_refused") == []
     newer = await load(hass, model_server, {}, version=2)
     assert newer.state is ConfigEntryState.MIGRATION_ERROR
-
-
-async def test_an_entry_of_a_later_minor_version(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """As Home Assistant has it, only another major version stops an older release."""
-    entry = await load(hass, model_server, {"llm_temperature": 0.2}, minor_version=MINOR_VERSION + 1)
-    assert entry.state is ConfigEntryState.LOADED
-    assert dict(entry.options) == {"llm_temperature": 0.2}

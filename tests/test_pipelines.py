@@ -92,16 +92,6 @@ async def test_a_new_assistant(assistants: Assistants, agent: Agent) -> None:
     assert told(agent) is None
 
 
-async def test_an_agent_that_is_chosen_later(assistants: Assistants, agent: Agent) -> None:
-    """An assistant of another agent is none of ours, until it is given ours."""
-    pipeline_id = await assistants.create("conversation.home_assistant")
-    assert told(agent) is None
-    await assistants.update(pipeline_id, agent.entity_id)
-    assert told(agent) is not None
-    await assistants.update(pipeline_id, "conversation.home_assistant")
-    assert told(agent) is None
-
-
 async def test_what_is_exposed_later(
     hass: HomeAssistant, model_server: ModelServer, assistants: Assistants, freezer: FrozenDateTimeFactory
 ) -> None:
@@ -141,20 +131,6 @@ async def test_rules_that_are_made_later(
     assert told(agent) is None
     await agent.set_options(**options)
     assert told(agent) is not None
-
-
-async def test_assist_that_starts_later(
-    hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator, agent: Agent
-) -> None:
-    """The store is listened to from the moment it is there."""
-    assert await async_setup_component(hass, "assist_pipeline", {})
-    assistants = Assistants(hass, await hass_ws_client(hass))
-    await assistants.create(agent.entity_id)
-    assert told(agent) is not None
-    await hass.config_entries.async_unload(agent.entry.entry_id)
-    assert told(agent) is None
-    await assistants.create(agent.entity_id)
-    assert told(agent) is None
 
 
 async def test_one_click(

@@ -53,8 +53,7 @@ async def flush(hass: HomeAssistant, agent: Agent) -> None:
 async def tell(agent: Agent, context: Context) -> None:
     """Have something remembered, and talk about it in another conversation."""
     store = ("store_memory", {"content": FACT})
-    agent.server.script([tool_calls([store]), text("I will remember it.")])
-    await agent.say("Remember that I am fond of marzipan", context=context)
+    await agent.act(store, sentence="Remember that I am fond of marzipan", context=context)
     agent.server.script([text("Anna is fond of marzipan, as you told me.")])
     await agent.say("What am I fond of?", context=context)
     agent.server.script([text("Twelve degrees.")])
@@ -183,8 +182,7 @@ async def test_what_a_full_disk_keeps_is_told(
         patched.setattr("tempfile.mkstemp", full_disk)
         if how == "tool":
             call = ("memory", {"action": "forget", "text": "marzipan"})
-            agent.server.script([tool_calls([call]), text("Ok.")])
-            await agent.say("Forget that about the marzipan", context=anna)
+            await agent.act(call, sentence="Forget that about the marzipan", context=anna)
             assert "disk cannot be written" in str(agent.server.chats[-1].messages[-1])
         else:
             data = {"delete_memory": {"memory_id": memory.id}, "erase_data": {"confirm": True}}.get(how, {})

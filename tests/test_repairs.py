@@ -1,7 +1,6 @@
 """Repair issues that are mended on a click, through the requests that Home Assistant's dialog sends."""
 
 from http import HTTPStatus
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,14 @@ import yaml
 
 from custom_components.home_agent import const
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.repairs import FIXES
 from custom_components.home_agent.store import KeptStore
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
 from homeassistant.components.assist_pipeline.pipeline import KEY_ASSIST_PIPELINE
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
-from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import area_registry as ar, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent
-from tests.helpers.checks import every
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.custom_tools import async_reload, async_write, reported
 from tests.helpers.further import KITCHEN, async_add_further
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only  # noqa: F401 - fixtures
@@ -30,7 +26,6 @@ from tests.helpers.suggested import COFFEE, Home, habit, home  # noqa: F401 - a 
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text
 
-TRANSLATIONS = Path(const.__file__).parent / "translations" / "en.json"
 WRONG_TOOL = """
 - name: greet
   description: Greets.
@@ -84,27 +79,6 @@ class TestSuggestions:
         await home.morning(80)
         assert len(issues(home.hass, "suggestion")) == comes_back
 
-    async def test_answered_elsewhere(self, model_server: ModelServer, home: Home, dialog: Dialogs) -> None:
-        """A dialog that was open meanwhile changes nothing, and neither does one of an agent that is off."""
-        await home.add(model_server, habit(), habit("switch.radio"))
-        home.put("switch.radio", "off")
-        await home.morning(2)
-        screen = await dialog()
-        found = issues(home.hass, "suggestion")
-        first, second = [await screen.open(issue_id) for issue_id in found]
-        await home.call(
-            "answer_suggestion", {"suggestion_id": found[0].partition("_")[2], "answer": "reject"}, home.admin
-        )
-        assert issues(home.hass, "suggestion") == found[1:]
-        refused = await screen.go_on(first, "accept")
-        assert (refused["type"], refused["reason"]) == ("abort", "refused")
-        assert "no open suggestion" in refused["description_placeholders"]["error"]
-        assert home.agent
-        await home.hass.config_entries.async_unload(home.agent.entry.entry_id)
-        assert issues(home.hass, "suggestion") == []
-        assert (await screen.go_on(second, "accept"))["reason"] == "answered"
-        assert await home.text() == "[]\n"
-
     async def test_forbidden_meanwhile(self, model_server: ModelServer, home: Home, dialog: Dialogs) -> None:
         """The policy and the exposure are asked again; the question stays."""
         await home.add(model_server, habit())
@@ -140,33 +114,6 @@ class TestSuggestions:
         await home.add(model_server, habit(person="anna"))
         await home.morning()
         assert issues(home.hass, "suggestion") == []
-
-    async def test_after_a_restart(self, model_server: ModelServer, home: Home) -> None:
-        """What waits is shown again, what is switched off is not."""
-        await home.add(model_server, habit())
-        await home.morning()
-        before = only(home.hass, "suggestion")
-        assert home.agent
-        await home.hass.config_entries.async_reload(home.agent.entry.entry_id)
-        assert issues(home.hass, "suggestion") == [before]
-        await home.agent.set_options(proactive_suggestions=False)
-        assert issues(home.hass, "suggestion") == []
-
-    async def test_answered_without_an_id(self, model_server: ModelServer, home: Home) -> None:
-        """One that waits needs no name; of several one has to be named."""
-        home.put("switch.radio", "off")
-        await home.add(model_server, habit(), habit("switch.radio"))
-        with pytest.raises(ServiceValidationError, match="There are no open suggestions"):
-            await home.call("answer_suggestion", {"answer": "reject"}, home.admin)
-        await home.morning()
-        (waiting,) = await home.suggested()
-        other = await async_add_agent(home.hass, model_server, {}, llm_model="another")
-        shown = await home.call("answer_suggestion", {"answer": "preview"}, home.admin)
-        assert shown["suggestion_id"] == waiting["suggestion_id"]
-        await home.hass.config_entries.async_remove(other.entry.entry_id)
-        await home.morning()
-        with pytest.raises(ServiceValidationError, match=waiting["suggestion_id"]):
-            await home.call("answer_suggestion", {"answer": "reject"}, home.admin)
 
 
 async def test_a_model_that_is_gone(hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs) -> None:
@@ -305,15 +252,6 @@ async def test_a_tool_that_is_wrong(
     assert "greet" in agent.entry.runtime_data.handler.tools
 
 
-async def test_each_issue_has_its_dialog(hass: HomeAssistant) -> None:
-    """What can be mended says so in a form, what cannot in a description."""
-    told = json.loads(await hass.async_add_executor_job(TRANSLATIONS.read_text))["issues"]
-    fixable = {key for key, issue in told.items() if "fix_flow" in issue}
-    assert fixable == {*FIXES, "memories_kept", "suggestion"}
-    assert all("confirm" in told[key]["fix_flow"]["step"] for key in FIXES)
-    assert all(("description" in issue) != ("fix_flow" in issue) for issue in every(told.values()))
-
-
 async def test_an_agent_that_is_removed(hass: HomeAssistant, model_server: ModelServer) -> None:
     """What was said of it goes with it; a server that lists the model may refuse it all the same."""
     assert "test-model" in model_server.models
@@ -358,22 +296,6 @@ async def test_an_assistant_that_answers_first(
     await hass.async_block_till_done(wait_background_tasks=True)
     store = hass.data[KEY_ASSIST_PIPELINE].pipeline_store
     assert [item.conversation_engine for item in store.data.values()] == ["conversation.home_assistant"]
-
-
-async def test_a_template_of_a_further_agent_that_fails(
-    hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs
-) -> None:
-    """The click opens the agent's page where it stands."""
-    agent = await async_agent(hass, model_server)
-    guests = await async_add_further(hass, agent, prompt_custom_additions="{{ 1 / 0 }}")
-    model_server.script([text("Hello.")])
-    await guests.say("Hello")
-    found = issue(hass, "prompt_template_invalid", guests.agent_id)
-    assert found is not None
-    screen = await dialog()
-    kind, flow_id = (await screen.mend(found.issue_id))["next_flow"]
-    assert kind == "config_subentries_flow"
-    assert hass.config_entries.subentries.async_get(flow_id)["step_id"] == "answers"
 
 
 @pytest.mark.parametrize(

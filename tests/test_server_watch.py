@@ -9,11 +9,10 @@ from homeassistant.config_entries import SOURCE_REAUTH, ConfigEntryState
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.everyday_house import async_pass
+from tests.helpers.everyday_house import async_pass, shown
 from tests.helpers.pauses import everything, pause
-from tests.helpers.timers import shown
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import Reply, html, reset, status, text, tool_calls
+from tests.servers.replies import Reply, html, reset, status, text
 
 LAMP = "light.reading_lamp"
 DOOR = "lock.front_door"
@@ -104,16 +103,6 @@ async def test_the_server_comes_back(
     assert listings(model_server) == before
 
 
-async def test_an_answer_ends_the_issue(model_server: ModelServer, agent: Agent) -> None:
-    """A turn finds out before the next attempt does."""
-    await restart(agent, reset())
-    assert issue(agent) is not None
-    model_server.clear()
-    model_server.default = text("Once upon a time.")
-    assert speech(await agent.say("Tell me a story")) == "Once upon a time."
-    assert issue(agent) is None
-
-
 async def test_a_server_that_stops(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     """A turn that cannot reach it leads to the issue; the agent then asks it last."""
     model_server.on(everything, reset())
@@ -125,34 +114,12 @@ async def test_a_server_that_stops(hass: HomeAssistant, model_server: ModelServe
     assert (lamp(hass), model_server.chats) == ("on", [])
 
 
-async def test_a_model_that_fails_on_a_server_that_answers(
-    hass: HomeAssistant, model_server: ModelServer, agent: Agent
-) -> None:
-    """The server can be reached, so nothing is said about it."""
-    model_server.default = status(500, "CUDA out of memory")
-    await agent.say("Tell me a story")
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert listings(model_server) == 1
-    assert issue(agent) is None
-
-
-async def test_options_are_saved_without_the_server(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Changing an option meanwhile keeps the agent."""
-    agent = await async_agent(hass, model_server)
-    model_server.on(everything, reset())
-    await agent.set_options(streaming_enabled=False)
-    assert agent.entry.state is ConfigEntryState.LOADED
-    await agent.say("turn on the reading lamp")
-    assert lamp(hass) == "on"
-
-
 async def test_reminders_are_told_without_the_server(
     hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """A request from before a restart does not need the model."""
     reminder = ("timer", {"action": "set", "when": "10 minutes", "name": "Take the pills"})
-    model_server.script([tool_calls([reminder]), text("Okay.")])
-    await agent.say("Remind me in ten minutes to take the pills")
+    await agent.act(reminder, sentence="Remind me in ten minutes to take the pills")
     await restart(agent, reset())
     await async_pass(hass, freezer, 601)
     assert [message for message in shown(hass) if "Take the pills" in message]
@@ -170,20 +137,6 @@ async def test_a_refused_key_at_the_start(hass: HomeAssistant, model_server: Mod
     assert issue(agent) is None
     await agent.say("turn on the reading lamp")
     assert lamp(hass) == "on"
-
-
-async def test_a_fallback_makes_it_less_severe(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
-) -> None:
-    """The other server answers; the issue still reports the first one."""
-    fallback = {"fallback_llm_base_url": other_model_server.url, "fallback_llm_model": "test-model"}
-    agent = await async_agent(hass, model_server, fallback)
-    await restart(agent, reset())
-    other_model_server.default = text("Here I am.")
-    assert speech(await agent.say("Hello")) == "Here I am."
-    told = issue(agent)
-    assert told is not None
-    assert told.severity is ir.IssueSeverity.WARNING
 
 
 async def test_a_key_that_cannot_be_rendered(
@@ -206,13 +159,6 @@ async def test_a_key_that_cannot_be_rendered(
     await pause(hass, freezer, 61)
     assert issue(agent) is None
     assert {request.headers["authorization"] for request in model_server.requests} == {"Bearer sk-new"}
-
-
-async def test_a_name_that_is_not_listed(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Proxies and fine-tunes answer to names that they do not list: nothing is missing."""
-    model_server.models = ["other"]
-    agent = await async_agent(hass, model_server)
-    assert issue(agent, "model_missing") is None
 
 
 async def test_a_model_that_is_removed(model_server: ModelServer, agent: Agent) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.conversations.sessions import (
-    MAX_SESSIONS,
     STORE_KEY,
     ConversationSessionManager,
 )
@@ -112,21 +111,6 @@ async def test_a_clock_put_back_or_far_off_does_not_keep_a_session_for_ever(
     assert sessions.speak("later", device_id="kitchen") == "now"
 
 
-async def test_silent_sessions_are_closed(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    sessions = Sessions(hass)
-    sessions.speak("a", device_id="kitchen")
-    sessions.speak("b", user_id="anna")
-    freezer.tick(timedelta(minutes=20))
-    sessions.speak("a", device_id="kitchen")
-    freezer.tick(timedelta(minutes=20))
-    sessions.manager.of("entry").expire(30, dt_util.utcnow())
-    await sessions.manager.async_flush()
-    written = path_of(hass).read_text()
-    assert '"a"' in written
-    assert '"b"' not in written
-    assert sessions.speak("c", device_id="kitchen") == "a"
-
-
 async def test_sessions_survive_a_restart_if_they_are_to(hass: HomeAssistant) -> None:
     sessions = Sessions(hass)
     sessions.manager.of("forgetful").set_persistence(enabled=False)
@@ -141,20 +125,6 @@ async def test_sessions_survive_a_restart_if_they_are_to(hass: HomeAssistant) ->
     assert again.speak("d", device_id="kitchen", entry_id="forgetful") == "d"
 
 
-async def test_what_was_stored_is_dropped_where_persistence_was_switched_off(hass: HomeAssistant) -> None:
-    sessions = Sessions(hass)
-    sessions.speak("a", device_id="kitchen")
-    await sessions.manager.async_flush()
-    again = Sessions(hass)
-    await again.manager.async_load()
-    again.manager.of("entry").set_persistence(enabled=False)
-    assert again.speak("b", device_id="kitchen") == "b"
-    again.manager.of("entry").set_persistence(enabled=False)
-    assert again.speak("c", device_id="kitchen") == "b"
-    await again.manager.async_flush()
-    assert "kitchen" not in path_of(hass).read_text()
-
-
 async def test_clear_ends_sessions_in_memory_and_on_disk(hass: HomeAssistant) -> None:
     sessions = Sessions(hass)
     for entry_id in ("entry", "other"):
@@ -167,17 +137,6 @@ async def test_clear_ends_sessions_in_memory_and_on_disk(hass: HomeAssistant) ->
     assert sessions.manager.of("entry").clear() == 2
     await sessions.manager.async_flush()
     assert "secret" not in path_of(hass).read_text()
-
-
-async def test_sessions_are_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    sessions = Sessions(hass)
-    for index in range(MAX_SESSIONS + 5):
-        sessions.speak(f"talk {index}", device_id=f"device {index}")
-        freezer.tick(1)
-    await sessions.manager.async_flush()
-    stored = json.loads(path_of(hass).read_text())["data"]["entries"]["entry"]
-    assert len(stored) == MAX_SESSIONS
-    assert "device:device 0" not in stored
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from custom_components.home_agent.conversations.history import STORE_KEY
 from custom_components.home_agent.store import KeptStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-from homeassistant.helpers.storage import Store
 from tests.helpers.conversations import LIMITS, NOW, add, file_text, issues, kept_aside, loaded, path_of, turn
 from tests.helpers.examples import many
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
@@ -179,25 +178,3 @@ async def test_whatever_is_said_can_be_written(
     again = await loaded(hass)
     assert len(again.find("entry", "talk").turns) == 2
     assert sum(kept.message_count for kept in again._entries["entry"].values()) == 8
-
-
-async def test_a_change_during_a_write_is_no_failed_write(
-    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two tools of one answer forget and remember at once: the disk is not to blame."""
-    content = {"text": "old"}
-    store = KeptStore(hass, "home_agent.test", lambda: {**content})
-    write = Store._async_write_data
-
-    async def write_and_change(self: KeptStore, data: dict[str, Any]) -> None:
-        await write(self, data)
-        content["text"] = "newer"
-        store.schedule()
-
-    monkeypatch.setattr(Store, "_async_write_data", write_and_change)
-    content["text"] = "new"
-    store.schedule()
-    assert await store.async_flush()
-    monkeypatch.undo()
-    assert await store.async_flush()
-    assert await store.async_load() == {"text": "newer"}

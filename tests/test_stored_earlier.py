@@ -23,9 +23,8 @@ from tests.helpers.demo_house import async_demo_house
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.own_automations import async_add_persons
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
 FIRST_RELEASE = Path(__file__).parent / "fixtures" / "stores_first_release"
 FILES = Path(__file__).parent / "fixtures" / "stored_2026_11_23"
@@ -89,9 +88,8 @@ async def agent(hass: HomeAssistant, model_server: ModelServer, freezer: FrozenD
 async def call(agent: Agent, tool: str, who: str = "anna", /, **args: Any) -> str:
     """Return what a tool tells the model."""
     agent.server.clear()
-    agent.server.script([tool_calls([(tool, args)]), text("Okay.")])
-    await agent.say("What is there?", context=Context(user_id=f"user-{who}"))
-    return json.dumps(tool_results(agent.server.chats[-1])[-1])
+    await agent.act((tool, args), sentence="What is there?", context=Context(user_id=f"user-{who}"))
+    return json.dumps(agent.results[-1])
 
 
 async def test_everything_is_there(hass: HomeAssistant, agent: Agent) -> None:

@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 
 from custom_components.home_agent.timespans import format_largest, read_compact, read_seconds, read_span
+from tests.helpers.checks import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "seconds"),
     [
         ("90m", 5400),
@@ -25,12 +26,12 @@ def test_lengths_are_read(text: str, seconds: float) -> None:
     assert read_seconds(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "30", "pm", "P", "18:30", "2 Stunden", "soon", "h" * 100, "1 h foo"])
+@for_each("text", ["", "30", "pm", "P", "18:30", "2 Stunden", "soon", "h" * 100, "1 h foo"])
 def test_what_is_no_length_is_not_read(text: str) -> None:
     assert read_seconds(text) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "seconds"),
     [("90", 90), (300, 300), ("1d30", 86_430), ("1 d 12 h", 129_600), ("2w", 14 * 86_400)],
 )
@@ -38,18 +39,18 @@ def test_options_may_leave_out_seconds(text: object, seconds: float) -> None:
     assert read_span(text) == timedelta(seconds=seconds)
 
 
-@pytest.mark.parametrize("text", ["", "never", "0", -1])
+@for_each("text", ["", "never", "0", -1])
 def test_options_may_say_never(text: object) -> None:
     assert read_span(text) is None
 
 
-@pytest.mark.parametrize("text", ["d", "an hour", "9" * 30 + "d", "-1h"])
+@for_each("text", ["d", "an hour", "9" * 30 + "d", "-1h"])
 def test_other_spans_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=text[:5]):
         read_compact(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("seconds", "units", "text"),
     [(3599.9, 1, "59 min"), (90_000, 1, "1 d"), (90_000, 2, "1 d 1 h"), (-4, 1, "0 s"), (0, 2, "0 s")],
 )

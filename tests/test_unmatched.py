@@ -21,7 +21,6 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 __all__ = ["dialog"]
 
@@ -75,23 +74,8 @@ async def test_a_renamed_lock(
     assert agent.entry.options["policy_choices"] == [{**choices[0], "kinds": ["lock.haustuer"]}]
     assert issues(hass, RULES) == []
     secure.calls.clear()
-    model_server.script([tool_calls([UNLOCK]), text("I may not.")])
-    await agent.say("Unlock the front door")
+    await agent.act(UNLOCK, sentence="Unlock the front door")
     assert secure.moved() == []
-
-
-async def test_a_renamed_lock_over_a_restart(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, dialog: Dialogs
-) -> None:
-    """The new id is still known when the agent is set up again; renamed back, nothing is left to say."""
-    agent = await secure.async_agent(model_server, {"policy_blocked": ["lock.front_door"]})
-    await rename(hass, "lock.front_door", "lock.haustuer")
-    assert ir.async_get(hass).async_get_issue(DOMAIN, only(hass, RULES)).is_persistent
-    await hass.config_entries.async_reload(agent.entry.entry_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert "`lock.haustuer`" in told(hass, RULES)
-    await rename(hass, "lock.haustuer", "lock.front_door")
-    assert issues(hass, RULES) == []
 
 
 async def test_what_is_gone_at_the_start(
@@ -186,17 +170,6 @@ async def test_no_false_alarm_while_the_house_loads(
     hass.states.async_remove("lock.late")
     await settle(hass)
     assert "`lock.late`" in told(hass, RULES)
-
-
-async def test_an_integration_that_was_loaded_once(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
-    """Its entities are registered, so one that keeps trying hides nothing that is gone."""
-    away = MockConfigEntry(domain="test", state=ConfigEntryState.SETUP_RETRY)
-    away.add_to_hass(hass)
-    er.async_get(hass).async_get_or_create("light", "test", "away", config_entry=away)
-    await secure.async_agent(model_server, {"policy_blocked": ["lock.gone"]})
-    assert "`lock.gone`" in told(hass, RULES)
 
 
 async def test_other_options_that_name_something(

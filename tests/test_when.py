@@ -20,6 +20,7 @@ from custom_components.home_agent.when import (
 )
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
+from tests.helpers.checks import for_each
 
 NOON = datetime(2026, 1, 14, 12, 0, tzinfo=UTC)
 """A Wednesday."""
@@ -91,13 +92,6 @@ async def test_what_is_to_come(hass: HomeAssistant, text: str, language: str, me
         assert (value.strftime("%Y-%m-%dT%H:%M") if isinstance(value, datetime) else value) == meant
 
 
-async def test_the_word_until_is_read_where_it_may_stand(hass: HomeAssistant) -> None:
-    await hass.config.async_set_time_zone("UTC")
-    for text, language in (("until 23:00", "en"), ("bis 23 Uhr", "de"), ("jusqu'à 23h", "fr")):
-        assert read(text, language, NOON, until=True) == NOON.replace(hour=23)
-        assert read(text, language, NOON) is None
-
-
 @pytest.mark.parametrize(
     ("now", "text", "due"),
     [
@@ -133,12 +127,6 @@ def test_times_of_day() -> None:
         assert read_clock(text) == clock
 
 
-def test_lengths_that_end_now() -> None:
-    for text, hours in {"1.5 hours": 1.5, "P1DT2H": 26, "-24h": 24, "the past week": 168}.items():
-        period = read_period(text, "", NOON)
-        assert (period.length.total_seconds() / 3600, period.end) == (hours, NOON)
-
-
 def test_refused_lengths_name_the_slot_in_few_words() -> None:
     for text in ("", "24", "soon", "0h", "10y", "P", "PT", "2027-01-01", "1h foo", "9" * 400 + "d"):
         with pytest.raises(ValidationError, match=r"^history\.duration") as refused:
@@ -162,7 +150,7 @@ async def test_days_of_the_calendar_are_local(hass: HomeAssistant) -> None:
         assert period.length == timedelta(hours=hours)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "language", "begin", "end"),
     [
         ("this morning", "en", "05:00", "12:00"),

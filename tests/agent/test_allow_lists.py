@@ -11,7 +11,6 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, fl
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.checks import every
-from tests.helpers.turns import call
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
@@ -88,7 +87,7 @@ async def test_what_is_not_listed_does_not_exist(
 ) -> None:
     """A call for it is refused like one for something that does not exist, and names nothing of it."""
     agent = await kitchen_agent(hass, model_server)
-    result = await call(agent, "ha_control", args)
+    result = await agent.call("ha_control", **args)
     assert not result["success"]
     assert "Front Door" not in json.dumps(result)
     assert set(states(hass).values()) == {"off"}
@@ -99,10 +98,10 @@ async def test_what_is_not_listed_does_not_exist(
 async def test_all_lights_are_those_of_the_list(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Wildcards, kinds and queries reach the list's entities only."""
     agent = await kitchen_agent(hass, model_server)
-    result = await call(agent, "ha_control", {"action": "turn_on", "entity_id": "light.*"}, "All on")
+    result = await agent.call("ha_control", "All on", action="turn_on", entity_id="light.*")
     assert result["success"], result
     assert {lamp for lamp, state in states(hass).items() if state == "on"} == set(LAMPS[:2])
-    shown = json.dumps(await call(agent, "ha_query", {"entity_id": "*"}))
+    shown = json.dumps(await agent.call("ha_query", entity_id="*"))
     assert "kitchen_ceiling" in shown
     assert [name for name in ELSEWHERE if name in shown] == []
 
@@ -125,13 +124,13 @@ async def test_groups_scripts_and_scenes(hass: HomeAssistant, model_server: Mode
         async_expose_entity(hass, "conversation", entity_id, True)
     await hass.async_block_till_done()
     for entity_id in ("light.everywhere", "script.bedtime", "script.guessed", "scene.night"):
-        result = await call(agent, "ha_control", {"action": "turn_on", "entity_id": entity_id})
+        result = await agent.call("ha_control", action="turn_on", entity_id=entity_id)
         assert not result["success"], entity_id
         assert "Bed Light" not in json.dumps(result)
     assert set(states(hass).values()) == {"off"}
     assert not agent.entry.runtime_data.confirmations.pending
     for entity_id in ("script.cooking", "scene.dinner"):
-        result = await call(agent, "ha_control", {"action": "turn_on", "entity_id": entity_id})
+        result = await agent.call("ha_control", action="turn_on", entity_id=entity_id)
         assert result["success"], entity_id
     assert {lamp for lamp, state in states(hass).items() if state == "on"} == set(LAMPS[:2])
 
@@ -166,20 +165,10 @@ async def test_knowledge(hass: HomeAssistant, model_server: ModelServer) -> None
     agent = await kitchen_agent(hass, model_server, visible_entities=listed)
     for entity_id in every(listed["entities"]):
         async_expose_entity(hass, "conversation", entity_id, True)
-    found = json.dumps(await call(agent, "retrieve_knowledge", {"query": "cooking bedtime bedroom upstairs"}))
+    found = json.dumps(await agent.call("retrieve_knowledge", query="cooking bedtime bedroom upstairs"))
     assert "Cooking" in found
     assert [name for name in ELSEWHERE if name in found.replace("bedroom upstairs", "")] == []
     assert "Bedtime" not in found
-
-
-async def test_assist_is_not_offered(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Home Assistant's own tools answer from everything that is exposed, so an agent with a list has none."""
-    agent = await kitchen_agent(hass, model_server, llm_apis=["assist"])
-    model_server.script([text("Hello.")])
-    await agent.say("Hello")
-    names = [tool["function"]["name"] for tool in model_server.chats[0].json["tools"]]
-    assert "ha_control" in names
-    assert [name for name in names if "intent__" in name or "Live" in name] == []
 
 
 async def test_lists_follow_the_home(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -187,15 +176,15 @@ async def test_lists_follow_the_home(hass: HomeAssistant, model_server: ModelSer
     agent = await kitchen_agent(hass, model_server)
     registry = er.async_get(hass)
     registry.async_update_entity("light.bed_light", area_id="kitchen")
-    assert (await call(agent, "ha_control", {"action": "turn_on", "entity_id": "Bed Light"}))["success"]
+    assert (await agent.call("ha_control", action="turn_on", entity_id="Bed Light"))["success"]
     registry.async_update_entity("light.bed_light", area_id=area(hass, "Bedroom"))
-    assert not (await call(agent, "ha_control", {"action": "turn_off", "entity_id": "Bed Light"}))["success"]
+    assert not (await agent.call("ha_control", action="turn_off", entity_id="Bed Light"))["success"]
     upstairs = fr.async_get(hass).async_get_floor_by_name("Upstairs")
     await agent.set_options(visible_entities={"floors": [upstairs.floor_id]})
-    assert not (await call(agent, "ha_query", {"entity_id": "light.kitchen_ceiling"}))["success"]
-    assert (await call(agent, "ha_control", {"action": "turn_off", "entity_id": "Bed Light"}))["success"]
+    assert not (await agent.call("ha_query", entity_id="light.kitchen_ceiling"))["success"]
+    assert (await agent.call("ha_control", action="turn_off", entity_id="Bed Light"))["success"]
     ar.async_get(hass).async_update("kitchen", floor_id=upstairs.floor_id)
-    assert (await call(agent, "ha_query", {"entity_id": "light.kitchen_ceiling"}))["success"]
+    assert (await agent.call("ha_query", entity_id="light.kitchen_ceiling"))["success"]
 
 
 async def test_what_is_excluded(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -214,15 +203,6 @@ async def test_what_is_excluded(hass: HomeAssistant, model_server: ModelServer) 
         messages = model_server.chats[0].messages
         told = json.dumps([messages[0], messages[-1]])
         assert {lamp for lamp in LAMPS if lamp in told} == on
-        await call(agent, "ha_control", {"action": "turn_on", "entity_id": "light.*"}, "All on")
+        await agent.call("ha_control", "All on", action="turn_on", entity_id="light.*")
         assert {lamp for lamp, state in states(hass).items() if state == "on"} == on
         await hass.services.async_call("light", "turn_off", {"entity_id": list(LAMPS)}, blocking=True)
-
-
-async def test_a_list_of_what_is_gone_shows_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A list is never taken for an empty one because its area was deleted."""
-    agent = await kitchen_agent(hass, model_server, visible_entities={"areas": ["gone"]})
-    assert not (await call(agent, "ha_query", {"entity_id": "light.*"}))["success"]
-    result = await call(agent, "ha_control", {"action": "turn_on", "entity_id": "light.kitchen_ceiling"})
-    assert not result["success"]
-    assert set(states(hass).values()) == {"off"}

@@ -207,21 +207,6 @@ async def test_a_model_is_told_what_it_will_not_see_again(
     assert told[2] or on
 
 
-@pytest.mark.parametrize(
-    ("away", "on", "says"), [(True, False, True), (True, True, False), (False, False, False)]
-)
-async def test_the_page_memory_says_what_is_withheld(
-    hass: HomeAssistant, model_server: ModelServer, *, away: bool, on: bool, says: bool
-) -> None:
-    address = outside(model_server) if away else model_server.url
-    agent = await async_agent(hass, model_server, {"cloud_send_profile": on}, llm_base_url=address)
-    flows = hass.config_entries.options
-    menu = await flows.async_init(agent.entry.entry_id)
-    shown = await flows.async_configure(menu["flow_id"], {"next_step_id": "memory"})
-    withheld = shown["description_placeholders"]["withheld"]
-    assert ("models.example.com" in withheld, bool(withheld)) == (says, says)
-
-
 async def test_nothing_is_read_ahead_outside(
     hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
 ) -> None:
@@ -283,28 +268,6 @@ async def test_a_server_outside_embeds_nothing_of_people(
     assert "honey" in read(model_server.chats[-1])
 
 
-async def test_two_servers_outside_are_both_warned_about(
-    hass: HomeAssistant, other_model_server: ModelServer, agent: Agent
-) -> None:
-    """One after the other; then both are stored."""
-    flows, address = hass.config_entries.options, outside(other_model_server)
-    typed = {
-        "fallback_llm_base_url": address,
-        "fallback_llm_model": "test-model",
-        "external_llm_enabled": True,
-        "external_llm_base_url": address,
-        "external_llm_model": "test-model",
-    }
-    told = await save(hass, agent.entry, "web", typed)
-    for step in ("fallback_cloud", "external_cloud"):
-        assert told["step_id"] == step
-        assert told["description_placeholders"]["host"] == "models.example.com"
-        assert "external_llm_model" not in agent.entry.options
-        told = await flows.async_configure(told["flow_id"], {"next_step_id": "vector_save"})
-    assert told["step_id"] == "init"
-    assert {key: agent.entry.options[key] for key in typed} == typed
-
-
 async def test_other_servers_outside_are_warned_about(
     hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
@@ -340,15 +303,3 @@ async def test_other_servers_outside_are_warned_about(
                 await flows.async_configure(told["flow_id"], {"next_step_id": "vector_save"})
                 await hass.async_block_till_done(wait_background_tasks=True)
                 assert agent.entry.options[field] == address
-
-
-async def test_tools_of_others_may_tell_states(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """So their results stay where states do."""
-    options = {"cloud_send_ha_state": False, "llm_apis": ["assist"], "policy_allowed": ["tool:*"]}
-    agent = await async_agent(hass, model_server, options, llm_base_url=outside(model_server))
-    model_server.script([tool_calls([("GetLiveContext", {})]), text("Warm.")])
-    await agent.say("How warm is it?")
-    (result,) = tool_results(model_server.chats[-1])
-    assert result == {"success": True, "result": result["result"], "error": None}
-    assert "kept at home" in result["result"]
-    assert "21.5" not in "".join(map(read, model_server.chats))

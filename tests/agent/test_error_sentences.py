@@ -16,12 +16,12 @@ from custom_components.home_agent.const import (
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action, speech
+from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.everyday_house import async_add_satellite
 from tests.helpers.household import async_furnish
 from tests.helpers.listening import open_session
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import Reply, cut, empty, error_in_stream, html, raw, reset, status, text
+from tests.servers.replies import Reply, cut, empty, error_in_stream, html, raw, reset, status
 
 NO_FALLBACK = {"local_fallback_enabled": False}
 UNREACHABLE = "I can't reach the language model. Please check that its server is running."
@@ -217,12 +217,3 @@ async def test_an_answer_that_breaks_off(
     streamed, result = await dialog.ask("Tell me a story", agent, device_id=satellite.device)
     assert streamed.count(UNREACHABLE) == 1
     assert result["response"]["speech"]["plain"]["speech"] == UNREACHABLE
-
-
-async def test_process_returns_the_error(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Automations get the sentence once."""
-    await async_agent(hass, model_server, NO_FALLBACK)
-    model_server.default = status(500, "CUDA out of memory")
-    response = await call_action(hass, "process", {"text": "Tell me a story"})
-    assert response["response"] == REPORTED
-    model_server.default = text("Here I am.")

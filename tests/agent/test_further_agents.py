@@ -9,7 +9,6 @@ from homeassistant.helpers import device_registry as dr, entity_registry as er, 
 from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.further import KITCHEN, Further, async_add_further
-from tests.helpers.turns import call
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
@@ -59,31 +58,11 @@ async def test_lists_bind_one_of_them(hass: HomeAssistant, model_server: ModelSe
     """What one agent may not see does not exist for it; the other controls it."""
     household, guests = await two(hass, model_server)
     args = {"action": "turn_on", "entity_id": LAMP}
-    refused = await call(guests, "ha_control", args)
+    refused = await guests.call("ha_control", **args)
     assert not refused["success"]
     assert hass.states.get(LAMP).state == "off"
-    assert (await call(household, "ha_control", args))["success"]
+    assert (await household.call("ha_control", **args))["success"]
     assert hass.states.get(LAMP).state == "on"
-
-
-async def test_policies(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A rule of one agent does not bind the other."""
-    household, guests = await two(hass, model_server, visible_entities={}, policy_blocked=["light.bed_light"])
-    args = {"action": "turn_on", "entity_id": LAMP}
-    refused = await call(guests, "ha_control", args)
-    assert "A rule of the household" in json.dumps(refused)
-    assert hass.states.get(LAMP).state == "off"
-    assert (await call(household, "ha_control", args))["success"]
-
-
-async def test_a_model_of_its_own(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """An agent may ask another model of the same server."""
-    household, guests = await two(hass, model_server, llm_model="small-model")
-    for agent, model in ((guests, "small-model"), (household, "test-model")):
-        model_server.clear()
-        model_server.script([text("Hello.")])
-        await agent.say("Hello there")
-        assert model_server.chats[0].json["model"] == model
 
 
 async def test_entities_and_devices(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -177,10 +156,10 @@ async def test_planned_commands_and_undo(hass: HomeAssistant, model_server: Mode
     """An agent neither lists, cancels nor undoes what another one has planned or done."""
     household, guests = await two(hass, model_server)
     later = {"action": "turn_on", "entity_id": LAMP, "when": "10 minutes"}
-    assert (await call(household, "ha_control", later))["success"]
-    assert (await call(household, "ha_control", {"action": "turn_on", "entity_id": LAMP}))["success"]
+    assert (await household.call("ha_control", **later))["success"]
+    assert (await household.call("ha_control", action="turn_on", entity_id=LAMP))["success"]
     for args in ({"action": "list"}, {"action": "undo"}):
-        found = json.dumps(await call(guests, "activity", args))
+        found = json.dumps(await guests.call("activity", **args))
         assert "Bed Light" not in found
         assert LAMP not in found
     assert hass.states.get(LAMP).state == "on"

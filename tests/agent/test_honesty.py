@@ -123,12 +123,3 @@ async def test_a_failure_is_never_hidden(
             heard_answer, pieces = await heard(agent, "Turn on the sauna")
             assert heard_answer == "".join(pieces).strip() == spoken.strip()
             assert len(model_server.chats) == 2
-
-
-async def test_what_failed_is_named(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
-    hass.states.async_set("light.bed_light", "unavailable")
-    both = ("ha_control", {"action": "turn_on", "entity_id": [LIGHT, "light.bed_light"]})
-    model_server.script([tool_calls([both]), text("Both lights are on now.")])
-    answer, _ = await heard(agent, "Turn on the ceiling light and the bed light")
-    assert answer.startswith("Both lights are on now. ")
-    assert "bed light" in answer

@@ -1,28 +1,16 @@
 """How large what a model, a person or a caller of a service sends may be."""
 
-from collections.abc import Callable
 import json
 from typing import Any
 
 import pytest
 
-from custom_components.home_agent.agent.closing import as_spoken
-from custom_components.home_agent.agent.llm import is_question
-from custom_components.home_agent.agent.speech import CallText
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.context.window import estimate_tokens
-from custom_components.home_agent.knowledge.spoken_words import asks_for_all
-from custom_components.home_agent.languages.sentence import read
-from custom_components.home_agent.memory.sentences import asks_to_remember, holds_secret
-from custom_components.home_agent.safety.answers import mask_numbers, read_answer
-from custom_components.home_agent.texts import quoted, without_embeds, words
 from custom_components.home_agent.tools.base import MAX_SLOT_CHARS
 from custom_components.home_agent.tools.calls.schema import MAX_CHARS, MAX_VALUES
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
-from homeassistant.exceptions import ServiceValidationError
 from tests.helpers.agent import Agent, call_action, speech
-from tests.helpers.growth import too_slow
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -112,65 +100,6 @@ async def test_the_model_sends_a_call_that_is_too_large(
     assert "Traceback" not in caplog.text
 
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "answer": lambda sentence: [read_answer(sentence, language) for language in ("en", "de", "ja")],
-    "mask of a PIN": lambda sentence: mask_numbers(sentence, "en", "*"),
-    "sentence": lambda sentence: read(sentence, "en"),
-    "question of the model": lambda sentence: is_question(sentence, "en"),
-    "all": lambda sentence: asks_for_all(sentence, "en"),
-    "memory": asks_to_remember,
-    "speech": as_spoken,
-    "pictures": without_embeds,
-    "written calls": lambda sentence: CallText(sentence, alone=True).read(lambda _name: True),
-    "tokens": estimate_tokens,
-    "words": words,
-    "quoted": quoted,
-    "secret": holds_secret,
-}
-PIECES = (
-    *(
-        "a",
-        "\u00e9",
-        "un",
-        "1 ",
-        "\u30c9\u30a2",
-        "\t\n",
-        " ",
-        "no, ",
-        "yes ",
-        "four ",
-        "auf ",
-        "is ",
-        "close the door ",
-    ),
-    *(
-        "<",
-        "<a",
-        "[x](",
-        "?!",
-        "**",
-        "`",
-        "{",
-        '{"a":',
-        "http://a ",
-        "x@y.z ",
-        "&",
-        "- ",
-        "ha_control(",
-        "ha_control {",
-    ),
-    *("<invoke name=a><parameter=b>", '"name": "a" "arguments": {', "\u0301"),
-    *("code:", "code a1", "password is ", "pin '", "passwort: x ", "-"),
-)
-
-
-def test_what_a_sentence_and_an_answer_pass_is_linear(subtests: pytest.Subtests) -> None:
-    """However long they are, and whatever they repeat."""
-    for name, reader in READERS.items():
-        with subtests.test(name):
-            assert too_slow(reader, PIECES) == ""
-
-
 async def test_a_sentence_that_is_too_long(
     agent: Agent, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
@@ -184,10 +113,3 @@ async def test_a_sentence_that_is_too_long(
             assert model_server.chats == []
             model_server.script([text("Hello.")])
             assert speech(await agent.say("Hi", conversation_id="long")) == "Hello."
-
-
-async def test_the_name_of_a_tool_that_is_too_long(hass: HomeAssistant, agent: Agent) -> None:
-    """The error names its beginning."""
-    with pytest.raises(ServiceValidationError) as caught:
-        await async_execute(hass, "[" * 200_000, {})
-    assert len(str(caught.value)) < 2_000

@@ -151,26 +151,3 @@ async def test_kept_for_thirty_days(
     await hass.async_block_till_done(wait_background_tasks=True)
     assert stored(hass, guests.agent_id) == []
     assert not asked(hass, guests.agent_id)
-
-
-async def test_nothing_to_keep(hass: HomeAssistant, agent: Agent) -> None:
-    """An agent without memories leaves nothing behind, and nobody is asked."""
-    guests = await async_add_further(hass, agent, shared_memory=False)
-    await remove(hass, agent, guests.agent_id)
-    assert not asked(hass, guests.agent_id)
-    assert not hass.data["home_agent"].agents.removed()
-    await remove(hass, agent)
-    assert not asked(hass, agent.entry.entry_id)
-
-
-async def test_removed_while_nothing_ran(hass: HomeAssistant, agent: Agent) -> None:
-    """A subentry that goes while its connection is not set up is noticed at the next start."""
-    guests = await async_add_further(hass, agent, shared_memory=False)
-    await remember(hass, guests.agent_id)
-    assert await hass.config_entries.async_unload(agent.entry.entry_id)
-    hass.config_entries.async_remove_subentry(agent.entry, guests.agent_id)
-    await hass.async_block_till_done()
-    assert not asked(hass, guests.agent_id)
-    assert await hass.config_entries.async_setup(agent.entry.entry_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert asked(hass, guests.agent_id)

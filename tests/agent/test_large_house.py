@@ -2,10 +2,8 @@
 
 import json
 
-import pytest
-
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent, speech
 from tests.helpers.homes import build_home, expose
@@ -31,27 +29,6 @@ async def test_what_the_sentence_names_is_found(hass: HomeAssistant, model_serve
     assert answer["success"] is True
 
 
-async def test_what_is_on_where_the_person_is(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A sentence that names no room is about the speaker's; one about nothing brings no states."""
-    assert await async_setup_component(hass, "homeassistant", {})
-    assert await async_setup_component(hass, "conversation", {})
-    home = build_home(hass, 40)
-    agent = await async_add_agent(hass, model_server)
-    satellite = dr.async_get(hass).async_get_or_create(
-        config_entry_id=agent.entry.entry_id, identifiers={("test", "satellite")}, name="Satellite"
-    )
-    dr.async_get(hass).async_update_device(satellite.id, area_id=home.areas[0])
-    hass.states.async_set("light.living_room_light", "on", {"friendly_name": "Living Room Light"})
-    await hass.async_block_till_done()
-    await agent.say("Hm", device_id=satellite.id)
-    assert "light." not in model_server.chats[0].messages[-1]["content"]
-    model_server.clear()
-    await agent.say("Turn the light off", device_id=satellite.id)
-    newest = model_server.chats[0].messages[-1]["content"]
-    assert "light.living_room_light: on" in newest
-    assert "kitchen" not in newest
-
-
 async def test_all_that_a_sentence_asks_for_reach_the_model(
     hass: HomeAssistant, model_server: ModelServer
 ) -> None:
@@ -73,62 +50,6 @@ async def test_all_that_a_sentence_asks_for_reach_the_model(
     told = {line.split()[0].rstrip(":") for line in newest.splitlines() if line}
     assert set(blinds) <= told
     assert '"Kitchen Blind" in "Kitchen"' in newest
-
-
-LAMPS = 600
-
-
-async def test_what_just_changed_is_found_as_soon_as_the_index_is_ready(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A sentence right after hundreds of changes is answered from the index before them."""
-    assert await async_setup_component(hass, "homeassistant", {})
-    assert await async_setup_component(hass, "conversation", {})
-    kitchen = build_home(hass, 200).areas[1]
-    agent = await async_add_agent(hass, model_server)
-    await agent.say("Hello")
-    monkeypatch.setattr("custom_components.home_agent.context.retrieval.INDEX_WAIT_SECONDS", 0)
-    registry = er.async_get(hass)
-    lamps: list[str] = []
-
-    async def told_beside(sentence: str) -> str:
-        model_server.clear()
-        await agent.say(sentence)
-        return str(model_server.chats[0].messages[-1]["content"])
-
-    async def told_when_built(sentence: str) -> str:
-        await told_beside(sentence)
-        await hass.async_block_till_done(wait_background_tasks=True)
-        return await told_beside(sentence)
-
-    for number in range(LAMPS):  # added
-        lamp = registry.async_get_or_create(
-            "light", "test", f"lamp {number}", original_name=f"Lamp Number {number}"
-        )
-        lamps.append(lamp.entity_id)
-        hass.states.async_set(lamp.entity_id, "off", {"friendly_name": lamp.original_name})
-        expose(hass, lamp.entity_id, exposed=number % 2 == 1)
-    assert "light.kitchen_light" in await told_beside("Turn on the kitchen light")
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert lamps[593] in await told_beside("Turn on lamp number 593")
-
-    for lamp_id in lamps[::2]:
-        expose(hass, lamp_id)
-    assert lamps[592] in await told_when_built("Turn on lamp number 592")
-
-    for number, lamp_id in enumerate(lamps):
-        registry.async_update_entity(lamp_id, name=f"Chandelier {number}")
-        hass.states.async_set(lamp_id, "off", {"friendly_name": f"Chandelier {number}"})
-    assert lamps[591] in await told_when_built("Turn on chandelier 591")
-
-    for lamp_id in lamps:
-        registry.async_update_entity(lamp_id, area_id=kitchen)
-    assert f'{lamps[590]} "Chandelier 590" in "Kitchen"' in await told_when_built("Turn on chandelier 590")
-
-    ar.async_get(hass).async_update(kitchen, name="Scullery")
-    assert f'{lamps[589]} "Chandelier 589" in "Scullery"' in await told_beside(
-        "Turn on chandelier 589 in the scullery"
-    )
 
 
 async def test_questions_about_everything_in_a_large_home(

@@ -2,21 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
-import gc
 import logging
 from typing import Any
 
-from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import (
     MockUser,
     async_capture_events,
-    async_fire_time_changed,
 )
 
 from custom_components.home_agent.agent.describe import async_phrase
-from custom_components.home_agent.agent.turn import Turn
 from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED, EVENT_ERROR
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components import conversation
@@ -30,7 +25,6 @@ from homeassistant.const import (
 )
 from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.helpers import area_registry as ar, entity_registry as er
-from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.listening import LONG, Listener, start_turn
 from tests.servers.model_server import ModelServer
@@ -232,15 +226,6 @@ def listeners(hass: HomeAssistant) -> dict[str, int]:
     return {event: count for event, count in hass.bus.async_listeners().items() if event != EVENT_FINAL_WRITE}
 
 
-async def test_a_turn_that_is_over_is_not_in_memory(model_server: ModelServer, agent: Agent) -> None:
-    """Neither the answer nor a call holds on to it."""
-    model_server.script([text("Hello."), tool_calls([ON]), text("On.")])
-    await agent.say("Hello")
-    await agent.say("Kitchen ceiling on")
-    gc.collect()
-    assert not [item for item in gc.get_objects() if isinstance(item, Turn)]
-
-
 async def test_the_house_changes_during_a_turn(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A call goes to what is there when it is made, not to what was there when the model was asked."""
     agent = await async_agent(hass, model_server)
@@ -323,19 +308,6 @@ async def test_the_same_conversation_twice_at_once(hass: HomeAssistant, model_se
     await agent.say("And?", conversation_id="shared-id")
     said = [m["content"] for m in model_server.chats[-1].messages if m["role"] == "user"][:-1]
     assert sorted(said) == sorted(f"{word} please" for word in words)
-
-
-async def test_silent_sessions_are_closed(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
-) -> None:
-    """What nobody goes on with does not stay in the store for ever."""
-    await agent.say("Hello", device_id="satellite")
-    sessions = agent.entry.runtime_data.shared.sessions
-    assert sessions.of(agent.entry.entry_id).stored()
-    freezer.tick(timedelta(hours=2))
-    async_fire_time_changed(hass, dt_util.utcnow())
-    await hass.async_block_till_done()
-    assert not sessions.of(agent.entry.entry_id).stored()
 
 
 async def test_two_agents_do_not_mix(

@@ -14,7 +14,6 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
-from tests.helpers.sensors import enable_all, figure
 from tests.helpers.turns import LIGHT, ON, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
@@ -271,13 +270,6 @@ async def test_times_under_other_names(agent: Agent, subtests: pytest.Subtests) 
         await planned.async_cancel([command.id for command in planned.all()])
 
 
-async def test_json_in_a_sentence_is_not_run(model_server: ModelServer, agent: Agent) -> None:
-    """Arguments amid a sentence are about a call, and none."""
-    reply = text(f"Send {JSON} to the API.")
-    assert (await changes(agent, "How do I switch the lamp by the API?", "en", reply))[0] == {}
-    assert len(model_server.chats) == 1
-
-
 WRONG = ["kitchen celery", "kitchen counting", "kitchen cooker", "kitchen clock"]
 
 
@@ -371,38 +363,3 @@ async def test_a_model_that_only_calls_ends_with_a_question(
     assert speech(result) == "Das habe ich nicht herausgefunden. Kannst du es anders sagen?"
     assert result.continue_conversation
     assert [event for event in services if event.data["domain"] == "light"] == []
-
-
-async def test_the_question_names_what_is_likely(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What came nearest is offered by name."""
-    agent = await async_agent(hass, model_server, {"tools_max_calls_per_turn": 20})
-    names = iter(["Kitchen Ceilingcounter", "Kitchen Countceiling", "Kitchen Ceilcount", "x"])
-    model_server.default = lambda _request: tool_calls(
-        [("ha_control", {"action": "turn_on", "name": next(names)})]
-    )
-    result = await agent.say("Kitchen thing on")
-    assert speech(result).startswith("Which one do you mean: ")
-    assert "Kitchen Ceiling" in speech(result)
-    assert result.continue_conversation
-
-
-async def test_figures_as_sensors(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """They are disabled by default, and follow the turns, with names and units."""
-    agent = await async_agent(hass, model_server)
-    assert figure(agent, "tokens") is None
-    await enable_all(agent)
-    assert figure(agent, "tokens").state == "unknown"
-    model_server.script(
-        [
-            tool_calls([("HassTurnOn", {"name": "Kitchen Ceiling"})], usage=(10, 0, 0)),
-            text("On.", usage=(90, 5, 60)),
-        ]
-    )
-    await agent.say("Kitchen ceiling on")
-    assert figure(agent, "tokens").state == "105"
-    assert figure(agent, "tokens").name == "Home Agent Tokens of the last turn"
-    assert figure(agent, "cached_tokens").state == "60"
-    assert float(figure(agent, "latency").state) >= float(figure(agent, "first_token").state) > 0
-    assert figure(agent, "first_try_rate").state == "0.0"
-    assert figure(agent, "first_try_rate").attributes["unit_of_measurement"] == "%"
-    assert [figure(agent, key).state for key in ("repaired", "retried", "exhausted")] == ["1", "0", "0"]

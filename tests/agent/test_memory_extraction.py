@@ -244,14 +244,6 @@ async def test_somebody_unknown_tells_of_the_household_only(notes: Notes) -> Non
     assert notes.reasons == [Reason.NOBODY]
 
 
-async def test_prose_is_no_note(notes: Notes) -> None:
-    """And nothing breaks."""
-    notes.answers(text("There is nothing to remember here."))
-    await notes.say("I am vegetarian")
-    assert len(notes.requests) == 1
-    assert notes.contents == []
-
-
 async def test_a_server_that_is_down_is_asked_again(notes: Notes, caplog: pytest.LogCaptureFixture) -> None:
     """A few times, with growing pauses, one warning and one event; then what waits is dropped."""
     errors = async_capture_events(notes.agent.hass, EVENT_ERROR)
@@ -269,24 +261,6 @@ async def test_a_server_that_is_down_is_asked_again(notes: Notes, caplog: pytest
     notes.takes(VEGETARIAN)
     await notes.say("I am vegetarian")
     assert notes.contents == ["Anna is vegetarian"]
-
-
-async def test_it_can_be_switched_off(notes: Notes) -> None:
-    """Then only what somebody asks for is remembered."""
-    await notes.agent.set_options(memory_extraction_enabled=False)
-    notes.takes(VEGETARIAN)
-    await notes.say("I am vegetarian")
-    assert notes.requests == []
-
-
-async def test_an_agent_that_is_gone_asks_nothing(hass: HomeAssistant, notes: Notes) -> None:
-    """What waited is dropped with it."""
-    notes.takes(VEGETARIAN)
-    notes.agent.server.script([text("All right.")])
-    await notes.agent.say("I am vegetarian", context=notes.context)
-    await hass.config_entries.async_unload(notes.agent.entry.entry_id)
-    await notes.wait()
-    assert notes.requests == []
 
 
 __all__ = ["names_lead_home"]

@@ -7,9 +7,7 @@ import pytest
 from custom_components.home_agent.memory.records import Origin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.remembering import FACT, anna, ben, call, told, user  # noqa: F401 - fixtures
-from tests.helpers.turns import tool_results
-from tests.servers.replies import text, tool_calls
+from tests.helpers.remembering import FACT, anna, ben, told, user  # noqa: F401 - fixtures
 
 OLDER = {"store_memory", "recall_memory", "forget_memory", "get_user_profile", "update_user_profile"}
 
@@ -19,9 +17,8 @@ async def memory(
 ) -> dict[str, Any]:
     """Let the model call the tool; return what it got back."""
     call = ("memory", {"action": action, "text": words, **more})
-    agent.server.script([tool_calls([call]), text("All right.")])
-    await agent.say(said, context=context)
-    return tool_results(agent.server.chats[-1])[-1]
+    await agent.act(call, sentence=said, context=context)
+    return agent.results[-1]
 
 
 def offered(agent: Agent) -> dict[str, Any]:
@@ -36,14 +33,14 @@ async def test_one_tool_is_offered(hass: HomeAssistant, agent: Agent) -> None:
     names = set(offered(agent))
     assert "memory" in names
     assert not names & OLDER
-    unknown = await call(agent, "water_plants", {})
+    unknown = await agent.call("water_plants")
     assert "memory" in unknown["error"]
     assert not [name for name in OLDER if name in unknown["error"]]
     anna = user(hass, "Anna")
-    assert (await call(agent, "store_memory", {"content": FACT}, anna))["success"]
-    assert "honey" in str(await call(agent, "recall_memory", {"query": "tea"}, anna))
-    assert "honey" in str(await call(agent, "memory", {"action": "recall", "text": "tea"}, anna))
-    assert (await call(agent, "forget_memory", {"memory": "tea with honey"}, anna))["success"]
+    assert (await agent.call("store_memory", content=FACT, context=anna))["success"]
+    assert "honey" in str(await agent.call("recall_memory", query="tea", context=anna))
+    assert "honey" in str(await agent.call("memory", action="recall", text="tea", context=anna))
+    assert (await agent.call("forget_memory", memory="tea with honey", context=anna))["success"]
 
 
 async def test_remembered_in_a_new_conversation(agent: Agent, anna: Context, ben: Context) -> None:
@@ -135,48 +132,6 @@ async def test_the_rules_of_the_earlier_tools_hold(agent: Agent, anna: Context, 
 
 
 @pytest.mark.parametrize(
-    ("options", "actions"),
-    [
-        ({}, ["remember", "recall", "forget"]),
-        ({"tools_disabled": ["store_memory", "update_user_profile"]}, ["recall", "forget"]),
-        ({"tools_disabled": ["recall_memory", "get_user_profile"]}, ["remember", "forget"]),
-        ({"tools_disabled": ["forget_memory"]}, ["remember", "recall", "forget"]),
-        ({"tools_disabled": sorted(OLDER)}, None),
-        ({"tools_disabled": ["memory"]}, None),
-        ({"memory_enabled": False}, ["remember", "recall", "forget"]),
-        ({"memory_enabled": False, "profile_enabled": False}, None),
-    ],
-)
-async def test_options_that_name_the_earlier_tools(
-    hass: HomeAssistant, agent: Agent, options: dict[str, Any], actions: list[str] | None
-) -> None:
-    """They switch off what they meant; the new name switches off all of it."""
-    await agent.set_options(**options)
-    await told(agent, "Hello there, how are you?")
-    found = offered(agent).get("memory")
-    assert (found and found["parameters"]["properties"]["action"]["enum"]) == actions
-    refused = await call(agent, "store_memory", {"content": FACT}, user(hass, "Anna"))
-    assert refused["success"] is (
-        actions is not None
-        and "memory_enabled" not in options
-        and "store_memory" not in options.get("tools_disabled", ())
-    )
-
-
-async def test_only_the_profile(hass: HomeAssistant, agent: Agent) -> None:
-    """Without memories the tool keeps values, and says how they are written."""
-    await agent.set_options(memory_enabled=False)
-    anna = user(hass, "Anna")
-    refused = await memory(agent, "remember", "Remember my tea", FACT, anna)
-    assert "key: value" in refused["error"]
-    assert (await memory(agent, "remember", "I like jazz", "music: jazz", anna))["success"]
-    assert "jazz" in str(await memory(agent, "recall", "What do I like?", "music", anna))
-    assert (await memory(agent, "forget", "Forget it", "music", anna))["result"] == {
-        "forgotten": ["music: jazz"]
-    }
-
-
-@pytest.mark.parametrize(
     ("said", "origin"),
     [
         ("Hazelnuts make Mia ill, everybody should know", Origin.TOLD),
@@ -253,14 +208,3 @@ async def test_only_who_may_change_it_corrects(agent: Agent, anna: Context, ben:
     assert unknown["result"]["also_remembered"] == [shared]
     contents = {one.content for one in agent.entry.runtime_data.memories.all()}
     assert {FACT, shared} <= contents
-
-
-async def test_what_is_still_remembered_is_named(hass: HomeAssistant, agent: Agent) -> None:
-    """A fact in other words is not replaced; the model learns of it and can forget it."""
-    known = "Mia is allergic to hazelnuts"
-    anna = user(hass, "Anna")
-    await memory(agent, "remember", f"Remember, all of us: {known}", known, anna, household=True)
-    new = await memory(
-        agent, "remember", "Walnuts make Mia ill, not hazelnuts", "Walnuts make Mia ill", anna, household=True
-    )
-    assert new["result"] == {"remembered": "Walnuts make Mia ill", "also_remembered": [known]}

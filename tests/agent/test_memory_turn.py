@@ -5,7 +5,7 @@ from pathlib import Path
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
-from tests.helpers.remembering import FACT, anna, ben, call, remember, remember_much, told, user  # noqa: F401 - fixtures
+from tests.helpers.remembering import FACT, anna, ben, remember, remember_much, told, user  # noqa: F401 - fixtures
 
 
 async def test_a_fact_is_there_after_a_restart_in_another_conversation(
@@ -53,31 +53,13 @@ async def test_what_is_short_is_always_there(hass: HomeAssistant, agent: Agent, 
     assert FACT in await told(agent, "How do I like my tea?", anna)
 
 
-async def test_shares_of_memories_and_profile(agent: Agent, anna: Context) -> None:
-    """The options say how much of a request they may take; what comes first is what fits best."""
-    await remember(agent, FACT, anna)
-    await remember(agent, "Anna keeps her bicycle pump in the cellar beside the washing machine", anna)
-    note = {"category": "food", "key": "diet", "value": "vegetarian"}
-    await call(agent, "update_user_profile", note, anna)
-
-    async def shown() -> list[bool]:
-        beside = await told(agent, "Do I like my tea with honey?", anna)
-        return [word in beside for word in ('tea with honey"', "bicycle", "vegetarian")]
-
-    assert await shown() == [True, True, True]
-    await agent.set_options(budget_memories=15)
-    assert await shown() == [True, False, True]
-    await agent.set_options(budget_memories=0, budget_profile=0)
-    assert await shown() == [False, False, False]
-
-
 async def test_forget_that(agent: Agent) -> None:
     """By words that say which; what is not clear is asked."""
     await remember(agent, "The spare key is with Mrs Miller")
     await remember(agent, "The spare key is in the shed since May")
-    unclear = await call(agent, "forget_memory", {"memory": "the spare key"})
+    unclear = await agent.call("forget_memory", memory="the spare key")
     assert "which is meant" in unclear["error"]
-    done = await call(agent, "forget_memory", {"memory": "key with Mrs Miller"})
+    done = await agent.call("forget_memory", memory="key with Mrs Miller")
     assert done["result"] == {"forgotten": ["The spare key is with Mrs Miller"]}
     beside = await told(agent, "Where is the spare key?")
     assert "Miller" not in beside

@@ -17,11 +17,10 @@ from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 from homeassistant.components import tts
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
 from homeassistant.config_entries import ConfigEntry, ConfigFlow
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_agent, call_action, speech
-from tests.helpers.listening import hear
+from tests.helpers.agent import Agent, async_agent, speech
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
@@ -165,23 +164,6 @@ async def test_what_is_typed_keeps_its_markdown(agent: Agent, hass_ws_client: We
     assert token is None
     assert final == streamed == MARKDOWN.strip()
     assert "in writing" in agent.server.chats[-1].messages[-1]["content"]
-
-
-@pytest.mark.parametrize("place", [{}, {"device_id": "satellite"}])
-async def test_speech_of_an_api_is_plain(agent: Agent, place: dict[str, str]) -> None:
-    """A caller outside a pipeline may read the answer out; the chat log keeps the markdown for screens."""
-    listener, result = await hear(agent, "What is the plan?", **place)
-    assert_is_plain(speech(result))
-    assert listener.text == (speech(result) if place else MARKDOWN.strip())
-    automated = await agent.say("What is the plan?", context=Context(), **place)
-    assert_is_plain(speech(automated))
-
-
-async def test_the_action_returns_both(agent: Agent) -> None:
-    response = await call_action(agent.hass, "process", {"text": "What is the plan?"})
-    assert response is not None
-    assert_is_plain(str(response["response"]))
-    assert response["markdown"] == MARKDOWN.strip()
 
 
 @pytest.mark.parametrize("data", ['{"warm": true, "rooms": ["kitchen"]}', "```yaml\nwarm: true\n```"])

@@ -5,9 +5,7 @@ from typing import Any
 from custom_components.home_agent.memory.records import Sensitivity
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.remembering import anna, call, told, user  # noqa: F401 - a fixture
-from tests.helpers.turns import tool_results
-from tests.servers.replies import text, tool_calls
+from tests.helpers.remembering import anna, told, user  # noqa: F401 - a fixture
 
 
 async def note(
@@ -15,9 +13,8 @@ async def note(
 ) -> dict[str, Any]:
     """Let the model note something; return what it got back."""
     args = {"category": "food", "key": "diet", "value": value, **more}
-    agent.server.script([tool_calls([("update_user_profile", args)]), text("Noted.")])
-    await agent.say(said, context=context)
-    return tool_results(agent.server.chats[-1])[-1]
+    await agent.act(("update_user_profile", args), sentence=said, context=context)
+    return agent.results[-1]
 
 
 async def test_the_household_has_one_too(hass: HomeAssistant, agent: Agent) -> None:
@@ -29,9 +26,9 @@ async def test_the_household_has_one_too(hass: HomeAssistant, agent: Agent) -> N
     assert not refused["success"]
     anna = user(hass, "Anna")
     await note(agent, "in the shed", anna, category="household", key="spare key", sensitivity="private")
-    assert "shed" not in str(await call(agent, "get_user_profile", {}))
+    assert "shed" not in str(await agent.call("get_user_profile"))
     assert not (await note(agent, "gone", None, category="household", key="spare key"))["success"]
-    assert "shed" in str(await call(agent, "get_user_profile", {}, anna))
+    assert "shed" in str(await agent.call("get_user_profile", context=anna))
 
 
 async def test_deleting(agent: Agent, anna: Context) -> None:
@@ -41,7 +38,7 @@ async def test_deleting(agent: Agent, anna: Context) -> None:
     (entry,) = agent.entry.runtime_data.profile.records()
     assert entry.sensitivity is Sensitivity.SENSITIVE
     assert (await note(agent, "", anna))["result"] == {"forgotten": ["diet: vegan"]}
-    assert "vegan" not in str(await call(agent, "get_user_profile", {}, anna))
+    assert "vegan" not in str(await agent.call("get_user_profile", context=anna))
 
 
 async def test_it_can_be_shown_and_erased(hass: HomeAssistant, agent: Agent) -> None:

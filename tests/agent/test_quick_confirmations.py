@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED
 from homeassistant.core import Context, HomeAssistant
@@ -107,20 +107,6 @@ async def test_the_model_speaks_where_something_failed(
     assert len(model_server.chats) == 2
 
 
-async def test_half_of_what_was_said_is_not_confirmed(
-    hass: HomeAssistant, model_server: ModelServer, anna: Context
-) -> None:
-    """A model that makes one call after the other is asked until all is done."""
-    agent = await async_agent(hass, model_server, QUICK)
-    lamp = ("ha_control", {"action": "turn_on", "entity_id": "light.reading_lamp"})
-    sentence = "Turn on the kitchen ceiling and the reading lamp"
-
-    said = await async_say(agent, sentence, anna, tool_calls([ON]), tool_calls([lamp]))
-
-    assert said == "I turned on the Kitchen Ceiling and the Reading Lamp."
-    assert len(model_server.chats) == 2
-
-
 async def test_the_next_turn_reads_a_conversation(
     hass: HomeAssistant, model_server: ModelServer, anna: Context
 ) -> None:
@@ -135,20 +121,6 @@ async def test_the_next_turn_reads_a_conversation(
     call, result, words = request.messages[2:5]
     assert call["tool_calls"][0]["id"] == result["tool_call_id"]
     assert words["content"] == "I turned on the Kitchen Ceiling."
-
-
-async def test_words_beside_the_call_are_left_out(
-    hass: HomeAssistant, model_server: ModelServer, anna: Context
-) -> None:
-    """What the model says before it knows what became of its call is not heard."""
-    agent = await async_agent(hass, model_server, QUICK)
-    both = Reply(text="Sure, right away.", calls=[ON])
-
-    assert (
-        await async_say(agent, "Turn on the kitchen ceiling", anna, both)
-        == "I turned on the Kitchen Ceiling."
-    )
-    assert len(model_server.chats) == 1
 
 
 @pytest.mark.parametrize(
@@ -168,17 +140,6 @@ async def test_the_option_decides(
     agent = await async_agent(hass, model_server, options)
 
     assert await async_say(agent, "Turn on the kitchen ceiling", anna, tool_calls([ON])) == spoken
-
-
-async def test_an_automation_hears_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Who asks for an answer in a script, or says how to answer, gets the model's words."""
-    agent = await async_agent(hass, model_server, QUICK)
-    sentence = "Turn on the kitchen ceiling"
-
-    assert await async_say(agent, sentence, Context(), tool_calls([ON])) == SPOKEN
-    prompt = {"extra_system_prompt": "Answer with a rhyme."}
-    user = Context(user_id=MockUser(is_owner=True).add_to_hass(hass).id)
-    assert await async_say(agent, sentence, user, tool_calls([ON]), **prompt) == SPOKEN
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,10 @@
 """Ids of entities that a model repeats are neither spoken nor shown."""
 
-from itertools import pairwise
-
-from hypothesis import given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.agent.llm import NamesForIds
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.examples import many
 from tests.helpers.listening import heard
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
@@ -41,32 +37,6 @@ def test_ids_become_names(subtests: pytest.Subtests) -> None:
     for answer, out in ANSWERS:
         with subtests.test(answer=answer, out=out):
             assert said([answer]) == out
-
-
-@settings(max_examples=many(300), deadline=None)
-@given(answer=st.sampled_from([answer for answer, _ in ANSWERS]), cuts=st.lists(st.integers(0, 60)))
-def test_cutting_changes_nothing(answer: str, cuts: list[int]) -> None:
-    """What is let out does not depend on how the answer was cut."""
-    places = [0, *sorted(min(cut, len(answer)) for cut in cuts), len(answer)]
-    assert said([answer[start:end] for start, end in pairwise(places)]) == said([answer])
-
-
-@settings(max_examples=many(200), deadline=None)
-@given(answer=st.text(max_size=200))
-def test_other_text_stays(answer: str) -> None:
-    """Text without ids is let out as it is."""
-    assert said(list(answer)) == answer
-
-
-def test_only_what_may_be_an_id_waits() -> None:
-    """Words are let out as they come; the beginning of an id waits for its end."""
-    names = NamesForIds(NAMES)
-    assert names.feed("The kitchen") == "The kitchen"
-    assert names.feed(" light") == ""
-    assert names.feed("s are") == " lights are"
-    assert names.feed(" on in light.kit") == " on in"
-    assert names.feed("chen") == ""
-    assert names.feed(" now") == " Kitchen Light now"
 
 
 async def test_repeated_ids(

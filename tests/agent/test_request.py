@@ -14,10 +14,8 @@ from homeassistant.helpers import (
     entity_registry as er,
     issue_registry as ir,
 )
-from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.checks import every
-from tests.helpers.household import async_furnish
 from tests.helpers.listening import open_session
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
@@ -87,19 +85,6 @@ async def test_a_custom_prompt(hass: HomeAssistant, model_server: ModelServer) -
     assert "never instructions" in sent
 
 
-async def test_a_prompt_that_names_no_entities_still_gets_them(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    """What was looked up is never left out."""
-    agent = await async_agent(
-        hass, model_server, {"prompt_use_default": False, "prompt_custom": "You are a pirate."}
-    )
-    await agent.say("Hello")
-    sent = model_server.chats[0].messages[0]["content"]
-    assert sent.startswith("You are a pirate.")
-    assert "kitchen_ceiling" in sent
-
-
 async def test_a_prompt_that_does_not_render(hass: HomeAssistant, model_server: ModelServer) -> None:
     """The default prompt is used, a repair issue says why, the template's source stays home."""
     agent = await async_agent(hass, model_server)
@@ -164,31 +149,6 @@ async def test_chosen_entities_are_always_told(hass: HomeAssistant, model_server
     async_expose_entity(hass, "conversation", LIGHT, False)
     await agent.say("Good night")
     assert LIGHT not in model_server.chats[-1].messages[-1]["content"]
-
-
-async def test_chosen_entities_keep_to_their_share(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Those that the sentence is about come first where not all of them fit."""
-    await async_furnish(hass)
-    assert await async_setup_component(hass, "conversation", {})
-    for number in range(60):
-        hass.states.async_set(f"sensor.meter_{number:02}", str(number), {"friendly_name": f"Meter {number}"})
-        async_expose_entity(hass, "conversation", f"sensor.meter_{number:02}", True)
-    options = {"direct_entities": ["sensor.meter_*"], "budget_retrieved": 100}
-    agent = await async_add_agent(hass, model_server, options)
-    await agent.say("What does meter 47 show?")
-    told = model_server.chats[0].messages[-1]["content"]
-    lines = [line for line in told.splitlines() if line.startswith("sensor.meter_")]
-    assert lines[0].startswith("sensor.meter_47")
-    assert 1 < len(lines) < 30
-
-
-async def test_nothing_of_the_house_is_told(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """With both shares at nothing, neither the list nor any state is in the request."""
-    agent = await async_agent(hass, model_server, {"budget_home": 0, "budget_retrieved": 0})
-    await agent.say("Is the kitchen ceiling light on?")
-    sent = str(model_server.chats[0].messages)
-    assert "kitchen_ceiling" not in sent
-    assert "kitchen_temperature" not in sent
 
 
 async def test_the_prompt_is_read_ahead(

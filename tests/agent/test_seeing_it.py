@@ -1,7 +1,5 @@
 """What a household sees of its agent: counters, the number of memories, whether the server answers."""
 
-from typing import Any
-
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
@@ -9,7 +7,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.const import Platform
 from homeassistant.core import Context, HomeAssistant, State
-from homeassistant.helpers import entity_registry as er, restore_state as rs
+from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.pauses import everything, pause
 from tests.servers.model_server import ModelServer
@@ -49,31 +47,6 @@ async def reload(agent: Agent) -> None:
     """Set up the agent again."""
     assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
     await agent.hass.async_block_till_done(wait_background_tasks=True)
-
-
-async def test_counters_go_on_after_a_restart(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
-) -> None:
-    """What Home Assistant has stored of them is where they begin."""
-    entity_id = "sensor.home_agent_tokens_used"
-    hass_storage["core.restore_state"] = {
-        "version": 1,
-        "key": "core.restore_state",
-        "data": [
-            {
-                "state": State(entity_id, "1234").as_dict(),
-                "extra_data": {"native_value": 1234, "native_unit_of_measurement": None},
-                "last_seen": "2026-11-20T12:00:00+00:00",
-            }
-        ],
-    }
-    await rs.async_load(hass)
-    agent = await async_agent(hass, model_server)
-    model_server.default = text("Yes.", usage=(100, 20, 60))
-    assert entity_id_of(agent, "total_tokens") == entity_id
-    assert shown(agent, "total_tokens").state == "1234"
-    await agent.say("Is it warm?")
-    assert shown(agent, "total_tokens").state == "1354"
 
 
 async def test_the_number_of_memories(agent: Agent) -> None:
@@ -127,15 +100,3 @@ async def test_events_carry_the_context_of_the_request(
     failing = Context()
     await agent.say("Turn it off", context=failing)
     assert [event.context.id for event in errors] == [failing.id]
-
-
-async def test_what_is_there_from_the_start(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A household sees a few figures that it understands; the others can be enabled."""
-    agent = await async_agent(hass, model_server)
-    entries = er.async_entries_for_config_entry(er.async_get(hass), agent.entry.entry_id)
-    prefix = f"{agent.entry.entry_id}_"
-    there = {entry.unique_id.removeprefix(prefix) for entry in entries if not entry.disabled}
-    assert there == {agent.entry.entry_id, "ai_task", "server", "total_tokens", "memories", "guest_mode"}
-    hidden = {entry.unique_id.removeprefix(prefix) for entry in entries if entry.disabled}
-    assert {"tokens", "total_turns", "total_failed", "latency"} <= hidden
-    assert "sync_now" not in hidden, "there is no index"

@@ -61,8 +61,7 @@ async def test_turns(
             model_server.default = text()
             assert speech(await agent.say("Make it bright", language=code)) == heard["done"]
 
-            model_server.script([tool_calls([TIMER]), text("Okay.")])
-            await agent.say("Set it", language=code, device_id=satellite.device)
+            await agent.act(TIMER, sentence="Set it", language=code, device_id=satellite.device)
             await async_pass(hass, freezer, 601)
             assert satellite.said == [heard["timer"]]
 

@@ -8,7 +8,6 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 
 from custom_components.home_agent.agent.describe import FORMS, async_phrase, async_told
-from custom_components.home_agent.tools.control.telling import act_of
 from custom_components.home_agent.tools.results import ToldAct, ToldTime, ToldValue, ValueKind
 from homeassistant.core import HomeAssistant
 from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
@@ -130,15 +129,3 @@ async def test_sentences(hass: HomeAssistant, subtests: pytest.Subtests) -> None
     for language, acts, told in rows:
         with subtests.test(told):
             assert await async_told(hass, language, acts) == told
-
-
-def test_what_a_service_is_called() -> None:
-    """A word that would leave out how something is done is not used."""
-    assert act_of("lock", "unlock") == "unlocked"
-    assert act_of("lock", "open") == "unlatched"
-    assert act_of("media_player", "media_pause") == "paused"
-    assert act_of("vacuum", "return_to_base") == "returning"
-    assert act_of("homeassistant", "toggle") == "toggled"
-    for domain, service in (("media_player", "volume_mute"), ("alarm_control_panel", "alarm_arm_away")):
-        assert act_of(domain, service) == ""
-    assert act_of("select", "select_option") == act_of("mqtt", "publish") == ""

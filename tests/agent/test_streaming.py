@@ -59,19 +59,6 @@ def slow_light(hass: HomeAssistant) -> tuple[asyncio.Event, asyncio.Event]:
     return begun, release
 
 
-async def test_words_come_while_the_model_still_speaks(model_server: ModelServer, agent: Agent) -> None:
-    reply = hang(2, chunks=["Once upon ", "a time."])
-    model_server.script([reply])
-    listener = Listener()
-    turn = start_turn(agent, "Tell me a story", listener)
-    await listener.until(lambda: listener.text == "Once upon")
-    assert not turn.done()
-    reply.release.set()
-    assert speech(await turn) == "Once upon a time."
-    assert listener.text == "Once upon a time."
-    assert listener.deltas[0] == {"role": "assistant"}
-
-
 async def test_a_call_starts_while_the_rest_still_streams(
     hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
@@ -123,23 +110,6 @@ async def test_a_hanging_tool_keeps_the_stream_alive(
     release.set()
     assert speech(await turn) == "The light is on."
     assert listener.text.split() == f"Sure. {moment} The light is on.".split()
-
-
-async def test_one_moment(
-    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, short_patience: None, agent: Agent
-) -> None:
-    """It is spoken at once while nothing else can be, and is in no text that is kept."""
-    reply = hang(1, chunks=["Once ", "upon a time."])
-    model_server.script([reply, text("It ended well.")])
-    listener = Listener()
-    turn = start_turn(agent, "Tell me a story", listener, conversation_id="story", **VOICE)
-    await listener.until(lambda: "One moment." in listener.text)
-    assert len(listener.text) > 60, "the voice pipeline begins to speak"
-    reply.release.set()
-    assert speech(await turn) == "Once upon a time."
-    listener, result = await hear(agent, "And then?", conversation_id="story", **VOICE)
-    assert speech(result) == listener.text == "It ended well."
-    assert "One moment" not in str(model_server.chats[-1].messages)
 
 
 @pytest.mark.parametrize("place", [VOICE, {}])
@@ -223,15 +193,6 @@ async def test_a_server_that_hangs_is_asked_once(
     assert len(model_server.chats) == 1
 
 
-async def test_the_last_words_are_heard_too(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Sentences of our own reach who listens to the stream, not only the result."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([tool_calls([ON], text="Sure."), text("")])
-    listener, result = await hear(agent, "It is dark in the kitchen", **VOICE)
-    assert speech(result) == await async_phrase(hass, "en", "done")
-    assert listener.text == f"Sure. {speech(result)}"
-
-
 async def test_a_listener_that_fails_leaves_nothing_behind(
     hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -282,14 +243,6 @@ class TestModelsThatBeginInsideAThought:
     """Their prompt opens the thought, so only its end stands in the reply."""
 
     REPLY = ("The person asks ", "for the light.", "</think>", "The light is on.")
-
-    async def test_it_is_learned(self, model_server: ModelServer, agent: Agent) -> None:
-        """From the second reply on, nothing of a thought is spoken."""
-        model_server.default = text(chunks=self.REPLY)
-        await hear(agent, "Is the light on?", **VOICE)
-        listener, result = await hear(agent, "Is the light on?", **VOICE)
-        assert speech(result) == listener.text == "The light is on."
-        assert listener.thoughts == "The person asks for the light."
 
     async def test_a_reply_without_a_thought_is_heard(self, model_server: ModelServer, agent: Agent) -> None:
         """A model that answers straight away is not silenced, and not mistaken from then on."""

@@ -13,7 +13,7 @@ from tests.helpers.agent import IDLE_SECONDS, Agent, async_agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import status, text
+from tests.servers.replies import text
 
 SUMMARY = "The person plans a party for twelve guests on Saturday."
 
@@ -89,16 +89,3 @@ async def test_a_summary_survives_a_restart_and_goes_with_the_conversation(
     assert conversation["summary"] == SUMMARY
     await hass.services.async_call("home_agent", "clear_history", blocking=True)
     assert SUMMARY not in await hass.async_add_executor_job(path.read_text)
-
-
-async def test_without_the_option_and_without_a_server_nothing_is_missing(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
-    """The conversation goes on, only shorter."""
-    agent = await async_agent(hass, model_server, {"memory_extraction_enabled": False})
-    requests = await talk(agent, 8, freezer)
-    assert len(requests) == len(model_server.chats) == 8
-    await agent.set_options(history_summarize=True)
-    model_server.on(asks_for_summary, status(500))
-    requests = await talk(agent, 3, freezer, begin=8)
-    assert "Answer 9." in str(requests[-1].messages)

@@ -1,9 +1,7 @@
 """One turn from sentence to answer, seen from outside: requests, states, events, speech."""
 
 import json
-import logging
 
-import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import (
@@ -101,35 +99,6 @@ async def test_a_command_is_a_done_action(model_server: ModelServer, agent: Agen
     assert response.as_dict()["data"]["success"][0]["id"] == LIGHT
 
 
-async def test_an_area_is_a_target_too(model_server: ModelServer, agent: Agent) -> None:
-    """A command for an area names the area before its entities."""
-    call = ("ha_control", {"action": "turn_on", "area": "Kitchen", "domain": ["light"]})
-    model_server.script([tool_calls([call]), text("The lights are on.")])
-
-    response = (await agent.say("Turn on the lights in the kitchen")).response
-
-    kinds = [target.type for target in response.success_results]
-    assert kinds == [
-        IntentResponseTargetType.AREA,
-        IntentResponseTargetType.ENTITY,
-        IntentResponseTargetType.ENTITY,
-    ]
-    assert response.success_results[0].name == "Kitchen"
-    assert len(response.matched_states) == 2
-
-
-async def test_a_question_is_an_answer(model_server: ModelServer, agent: Agent) -> None:
-    """Where nothing changed there is no target."""
-    query = ("ha_query", {"entity_id": "sensor.kitchen_temperature"})
-    model_server.script([tool_calls([query]), text("It is 21.5 degrees.")])
-
-    response = (await agent.say("How warm is it in the kitchen?")).response
-
-    assert response.response_type is IntentResponseType.QUERY_ANSWER
-    assert response.success_results == []
-    assert response.matched_states == []
-
-
 async def test_a_question_of_ours_is_an_answer(model_server: ModelServer, agent: Agent) -> None:
     """A call that waits for a confirmation has done nothing; the confirmed one has."""
     unlock = ("ha_control", {"action": "unlock", "entity_id": ["lock.front_door"]})
@@ -141,30 +110,3 @@ async def test_a_question_of_ours_is_an_answer(model_server: ModelServer, agent:
     assert asked.response.response_type is IntentResponseType.QUERY_ANSWER
     assert done.response.response_type is IntentResponseType.ACTION_DONE
     assert [state.entity_id for state in done.response.matched_states] == ["lock.front_door"]
-
-
-async def test_without_a_history_each_sentence_stands_alone(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    """Home Assistant keeps the conversation that is open, and the model sees nothing of it."""
-    agent = await async_agent(hass, model_server, {"history_enabled": False})
-    first = await agent.say("The word is abracadabra")
-    await agent.say("Which word?", conversation_id=first.conversation_id)
-    assert "abracadabra" not in str(model_server.chats[-1].messages)
-
-
-async def test_detailed_logging(
-    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Each request, call, repair and time is logged, and no word of the household."""
-    agent = await async_agent(hass, model_server, {"debug_logging": True})
-    call = ("turn_on", {"entity_id": LIGHT})
-    model_server.script([tool_calls([call]), text("The secret light is on.")])
-    with caplog.at_level(logging.DEBUG, logger="custom_components.home_agent"):
-        await agent.say("Kitchen ceiling on, for my secret guest")
-    lines = [record.getMessage() for record in caplog.records if record.name.endswith("home_agent")]
-    assert any(line.startswith("Request 1 to the primary model: 2 messages, ") for line in lines)
-    (made,) = [line for line in lines if line.startswith("Call of ha_control with action, entity_id: worked")]
-    assert "repaired: nothing" not in made
-    assert any(line.startswith("Turn of ") and " 1 calls, " in line for line in lines)
-    assert not any("secret" in line for line in lines)

@@ -70,12 +70,6 @@ async def test_a_suggestion_is_changed_deleted_and_restored(home: OwnHome) -> No
     assert changed["id"] == written["id"]
 
 
-async def test_an_accepted_suggestion_is_undone(home: OwnHome) -> None:
-    await accept(home)
-    await home.say("Undo that", tool_calls([("activity", {"action": "undo"})]), text("It is gone."))
-    assert await home.automations() == []
-
-
 @pytest.mark.parametrize("whole", [True, False], ids=["connection", "agent"])
 async def test_of_a_removed_agent(home: OwnHome, model_server: ModelServer, whole: bool) -> None:
     """Another agent knows them from then on: shown, changed, and erased with the words of the person."""

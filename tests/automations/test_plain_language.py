@@ -15,15 +15,12 @@ WHEN_HOME = "When I come home, turn on the hallway light"
 NAMED = "When Anna comes home: turn on the Hallway Light"
 """What it is called: nobody knows later who "I" was."""
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
-HALLWAY_ID = {"target": {"entity_id": "light.hallway"}}
 COMES_HOME = {
     "action": "create",
     "triggers": [{"trigger": "state", "person": "me", "to": "home"}],
     "actions": [HALLWAY],
 }
 SORRY = text("Sorry, I cannot do that.")
-MOTION = {"entity_id": "binary_sensor.hallway_motion", "to": "on"}
-COFFEE_OFF = {"action": "turn_off", "entity_id": "switch.coffee_machine"}
 FRIDGE = "sensor.fridge_temperature"
 WARM = {"tell": "me", "message": "The fridge is warm"}
 
@@ -31,11 +28,6 @@ WARM = {"tell": "me", "message": "The fridge is warm"}
 def automate(action: str = "create", **args: Any) -> Reply:
     """Return a call of the tool."""
     return tool_calls([("automation", {"action": action, **args})])
-
-
-def undo() -> Reply:
-    """Return a call that undoes."""
-    return tool_calls([("activity", {"action": "undo"})])
 
 
 def results(home: OwnHome) -> list[str]:
@@ -127,108 +119,11 @@ async def test_a_number_for_a_while_tells_a_person(home: OwnHome) -> None:
 
 AT_SEVEN = [{"trigger": "time", "at": "7:00"}]
 OPENS = {"entity": "front door contact", "to": "open"}
-TURNED_ON = "turn on the Hallway Light"
-
-
-def of_persons(who: str, **more: Any) -> dict[str, Any]:
-    """Return a trigger about persons."""
-    return {"trigger": "state", "person": who, **more}
 
 
 def number(entity_id: str, **more: Any) -> dict[str, Any]:
     """Return a trigger about a number."""
     return {"trigger": "numeric_state", "entity_id": entity_id, **more}
-
-
-FORMS: list[tuple[dict[str, Any], str]] = [
-    ({"triggers": [{"trigger": "state", "entity_id": "person.anna", "to": "home"}]}, "When Anna comes home"),
-    (
-        {
-            "triggers": [
-                {"platform": "zone", "entity_id": "person.mia", "zone": "zone.home", "event": "enter"}
-            ]
-        },
-        "When Mia comes home",
-    ),
-    ({"when": '[{"person": "Tom", "to": "away"}]', "do": [{"ha_control": HALLWAY}]}, "When Tom leaves home"),
-    ({"triggers": [of_persons("somebody", to="home")]}, "When somebody comes home"),
-    (
-        {
-            "triggers": [{"trigger": "state", "entity_id": "me", "from": "home"}],
-            "conditions": [{"condition": "state", "person": "Tom", "state": "not_home"}],
-        },
-        "When Anna leaves home, but only when Tom is not at home",
-    ),
-    (
-        {"triggers": [number(FRIDGE, above=8, **{"for": {"minutes": 10}})]},
-        "When the Fridge Temperature is above 8 °C for 10 min",
-    ),
-    (
-        {"triggers": [number(FRIDGE, below="2", **{"for": "00:10:00"})]},
-        "When the Fridge Temperature is below 2 °C for 10 min",
-    ),
-    (
-        {
-            "triggers": [{"trigger": "time", "at": "23:00:00"}],
-            "conditions": [{"condition": "state", "person": "nobody", "state": "home"}],
-        },
-        "At 23:00, but only when nobody is at home",
-    ),
-    ({"triggers": [number("zone.home", below=1)]}, "When nobody is at home"),
-    (
-        {"triggers": [{"trigger": "time", "at": ["7:00", "9:30"], "weekday": ["sat", "sun"]}]},
-        "At 07:00 at weekends or at 09:30 at weekends",
-    ),
-    (
-        {
-            "triggers": [{"trigger": "sun", "event": "sunset", "offset": "-00:30:00"}],
-            "conditions": [{"condition": "time", "after": "16:00", "before": "23:00", "weekday": "weekdays"}],
-        },
-        "30 min before sunset, but only between 16:00 and 23:00 and on workdays",
-    ),
-    ({"triggers": {"time": "sunset"}}, "At sunset"),
-    ({"triggers": [{"trigger": "state", "entity_id": "sun.sun", "to": "below_horizon"}]}, "At sunset"),
-    (
-        {"triggers": [OPENS], "conditions": [{"condition": "sun", "after": "sunset", "before": "sunrise"}]},
-        "When the Front Door Contact is open, but only after sunset and before sunrise",
-    ),
-    (
-        {"triggers": [{"trigger": "state", "entity_id": "lock.front_door", "from": "locked"}]},
-        "When the Front Door Lock is no longer locked",
-    ),
-    (
-        {"triggers": [{**MOTION, "to": True, "from": False}]},
-        "When the Hallway Motion changes from clear to detected",
-    ),
-    (
-        {"triggers": [{"trigger": "state", "entity_id": "switch.coffee_machine"}]},
-        "When the Coffee Machine changes",
-    ),
-]
-DOES: list[tuple[list[dict[str, Any]], str]] = [
-    ([{"action": "light.turn_on", **HALLWAY_ID}], TURNED_ON),
-    ([{"tool": "ha_control", "arguments": HALLWAY}], TURNED_ON),
-    ([COFFEE_OFF], "turn off the Coffee Machine"),
-    ([{**HALLWAY, "for": "2 hours"}], f"{TURNED_ON} for 2 h"),
-    ([{"delay": "00:05:00"}, HALLWAY], f"wait 5 min and {TURNED_ON}"),
-    ([{"action": "turn_on", "area": "Garden", "domain": "light"}], "turn on the Terrace Lights"),
-    (
-        [{"action": "set_value", "name": "living room thermostat", "temperature": 21}],
-        "set the Living Room Thermostat to 21 °C",
-    ),
-    ([{"action": "activate", "name": "Movie Night"}], "activate the scene Movie Night"),
-]
-
-
-async def test_the_forms(home: OwnHome) -> None:
-    """What Home Assistant's own form means is asked in a sentence."""
-    forms = [({"actions": [HALLWAY], **args}, f"{when}: {TURNED_ON}") for args, when in FORMS]
-    forms += [({"triggers": AT_SEVEN, "actions": actions}, f"At 07:00: {does}") for actions, does in DOES]
-    said = []
-    for args, _ in forms:
-        home.conversation_id = None
-        said.append(await home.say("Make an automation of it", automate(**args), SORRY))
-    assert said == [f"{question}. Should I create this automation?" for _, question in forms]
 
 
 STATE_FORM = "Give {trigger: state, entity_id, to, for}"
@@ -301,14 +196,6 @@ async def test_a_rule_that_becomes_stricter_is_reported(home: OwnHome) -> None:
     assert ir.async_get(home.hass).async_get_issue("home_agent", issue_id) is None
 
 
-async def test_the_option_takes_the_tool_away(home: OwnHome) -> None:
-    await home.agent.set_options(allow_automations=False)
-    await home.say("Hello", text("Hello."))
-    offered = [tool["function"]["name"] for tool in home.agent.server.chats[-1].json["tools"]]
-    assert "ha_control" in offered
-    assert "automation" not in offered
-
-
 async def test_a_song_title_creates_nothing_without_a_yes(home: OwnHome) -> None:
     """A model that obeys a title only gets a question that shows what would happen, or a refusal."""
     speaker = home.hass.states.get("media_player.living_room_speaker")
@@ -328,21 +215,3 @@ async def test_a_song_title_creates_nothing_without_a_yes(home: OwnHome) -> None
     await home.say("no")
     assert await home.automations() == []
     assert home.shows("automation.wake_up") == "on"
-
-
-async def test_a_home_without_persons(home: OwnHome) -> None:
-    """The model learns why nobody comes home, and what the household can do."""
-    for name in ("anna", "tom", "mia"):
-        home.hass.states.async_remove(f"person.{name}")
-    for who in ("me", "Anna", "nobody"):
-        home.conversation_id = None
-        call = automate(triggers=[{"person": who, "to": "home"}], actions=[HALLWAY])
-        await home.say("Make an automation of it", call, SORRY)
-        assert "The household adds them under Settings > People" in results(home)[-1]
-
-
-async def test_a_speaker_without_a_person(home: OwnHome) -> None:
-    """They are told so, with the persons that there are."""
-    home.hass.states.async_remove("person.anna")
-    await home.say(WHEN_HOME, automate(**COMES_HOME), SORRY)
-    assert "the user has no person. Give the name of a person: Mia, Tom" in results(home)[-1]

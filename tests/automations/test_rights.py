@@ -54,20 +54,6 @@ def result(home: OwnHome) -> str:
     return [str(message["content"]) for message in messages if message["role"] == "tool"][-1]
 
 
-async def test_what_was_switched_is_still_the_households(home: OwnHome) -> None:
-    """To switch an automation off, or to undo that, does not make it one that may be changed or deleted."""
-    await home.say("Switch off the alarm at night", automate("off", name="Alarm at night"), SORRY)
-    assert home.shows(ENTITY) == "off"
-    await home.say("Delete it", automate("delete", name="Alarm at night"), SORRY)
-    assert "was not made by this assistant" in result(home)
-    await home.say("Undo that", tool_calls([("activity", {"action": "undo"})]), SORRY)
-    assert home.shows(ENTITY) == "on"
-    await home.say("Change it", automate("change", name="Alarm at night", actions=[HALLWAY]), SORRY)
-    assert "was not made by this assistant" in result(home)
-    await home.say("Yes", SORRY)
-    assert await home.automations() == [ALARM]
-
-
 async def test_an_agent_with_a_list(home: OwnHome) -> None:
     """Through an agent that sees the kitchen only, an administrator neither reads nor switches the others."""
     await home.agent.set_options(visible_entities={"areas": ["kitchen"]})

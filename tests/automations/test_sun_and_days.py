@@ -16,7 +16,6 @@ HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
 WINDOW = "binary_sensor.kitchen_window"
 OPENS = {"entity": WINDOW, "to": "on"}
 NIGHT, DAY = "after sunset and before sunrise", "after sunrise and before sunset"
-WORKDAYS = "on workdays"
 SORRY = text("Sorry.")
 
 
@@ -44,41 +43,6 @@ async def opened(home: OwnHome, moment: str) -> str | None:
             home.hass.states.async_set(WINDOW, state, {"device_class": "window"})
             await home.hass.async_block_till_done()
     return home.shows("light.hallway")
-
-
-async def asked(home: OwnHome, language: str = "en", **args: Any) -> str:
-    """Return the question about an automation of the light in the hallway, without its end."""
-    said = await created(home, language, **args)
-    return said.removesuffix(": turn on the Hallway Light. Should I create this automation?")
-
-
-CONDITIONS: list[tuple[Any, str]] = [
-    ({"condition": "sun", "after": "sunset", "before": "sunrise"}, NIGHT),
-    ({"condition": "sun", "after": "sunset"}, NIGHT),
-    ({"condition": "sun", "after": "sunrise", "before": "sunset"}, DAY),
-    ({"condition": "state", "entity_id": "sun.sun", "state": "below_horizon"}, NIGHT),
-    ({"condition": "state", "entity_id": "sun.sun", "state": "above_horizon"}, DAY),
-    (
-        {"condition": "sun", "after": "sunset", "after_offset": "-00:30:00", "before": "sunrise"},
-        "from 30 min before sunset and before sunrise",
-    ),
-    ({"condition": "time", "after": "22:00", "before": "06:00"}, "between 22:00 and 06:00"),
-    ({"after": "22:00"}, "between 22:00 and 00:00"),
-    ({"condition": "time", "before": "10 pm"}, "before 22:00"),
-    ({"condition": "time", "weekday": ["mon", "tue", "wed", "thu", "fri"]}, WORKDAYS),
-    ({"weekday": "weekdays"}, WORKDAYS),
-    (
-        {"condition": "time", "after": "22:00", "weekday": ["sun", "sat"]},
-        "between 22:00 and 00:00 and at weekends",
-    ),
-    ({"condition": "time", "weekday": ["Saturday"]}, "on Saturdays"),
-]
-
-
-async def test_windows_and_days(home: OwnHome) -> None:
-    """The question says from when until when, and on which days."""
-    said = [await asked(home, triggers=[OPENS], conditions=[each]) for each, _ in CONDITIONS]
-    assert said == [f"When the Kitchen Window is open, but only {each}" for _, each in CONDITIONS]
 
 
 async def test_the_night_does_not_end_at_midnight(home: OwnHome) -> None:

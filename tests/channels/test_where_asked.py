@@ -17,9 +17,8 @@ from homeassistant.helpers import device_registry as dr
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.everyday_house import NOW, async_pass
+from tests.helpers.everyday_house import NOW, async_pass, shown
 from tests.helpers.phones import Phones, push_service
-from tests.helpers.timers import shown
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 

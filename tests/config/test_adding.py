@@ -1,22 +1,18 @@
 """Adding an agent: servers on this machine, recommended models, the test of a model."""
 
-from http import HTTPStatus
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
-from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import adding, probe
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.self_test.cases import Capability, cases
-from homeassistant.components.frontend.storage import async_user_store
-from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
+from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
 from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.data_entry_flow import EVENT_DATA_ENTRY_FLOW_PROGRESS_UPDATE, FlowResultType
 from homeassistant.helpers.selector import TextSelector
-from homeassistant.setup import async_setup_component
 from tests.helpers.checks import every
 from tests.helpers.flow_steps import (
     call_what_is_offered,
@@ -29,7 +25,7 @@ from tests.helpers.flow_steps import (
 )
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import Reply, hang, html, status, text
+from tests.servers.replies import Reply, html, status, text
 
 pytestmark = pytest.mark.usefixtures("house")
 
@@ -92,12 +88,6 @@ async def test_address_and_key_first(hass: HomeAssistant, model_server: ModelSer
     assert schema.schema["advanced"].options == {"collapsed": False}
 
 
-async def test_a_second_agent_gets_another_name(hass: HomeAssistant) -> None:
-    assert shown(await start(hass))["name"] == "Home Agent"
-    MockConfigEntry(domain=DOMAIN, title="Home Agent").add_to_hass(hass)
-    assert shown(await start(hass))["name"] == "Home Agent 2"
-
-
 async def test_servers_on_this_machine_are_offered(hass: HomeAssistant, nearby: ModelServer) -> None:
     """Once, by the first of its names, without a key."""
     url = f"http://127.0.0.1:{nearby.port}"
@@ -120,18 +110,6 @@ async def test_what_is_no_model_server_is_not_offered(
     result = await start(hass)
     assert isinstance(address_field(result), TextSelector)
     assert "llm_base_url" not in shown(result)
-
-
-async def test_the_form_does_not_wait_for_servers(
-    hass: HomeAssistant, nearby: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One that answers later is offered when the form is shown again."""
-    monkeypatch.setattr(adding, "SEARCH_SECONDS", 0)
-    nearby.on(on_path("/v1/models"), hang())
-    result = await start(hass)
-    assert isinstance(address_field(result), TextSelector)
-    hass.config_entries.flow.async_abort(result["flow_id"])
-    await hass.async_block_till_done(wait_background_tasks=True)
 
 
 async def test_a_server_in_use_is_not_suggested(
@@ -165,111 +143,11 @@ async def test_models_that_do_well_come_first(hass: HomeAssistant, model_server:
     assert result["last_step"] is False
 
 
-async def test_models_that_do_not_chat_are_better_than_none(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    model_server.models = ["whisper-1"]
-    result = await start(hass, {"llm_base_url": model_server.url})
-    assert options_of(result, "llm_model") == ["whisper-1"]
-
-
 async def test_the_server_tells_the_size(hass: HomeAssistant, model_server: ModelServer) -> None:
     listed = [{"name": "my-own", "model": "my-own", "size": 4_700_000_000}]
     model_server.on(on_path("/api/tags"), status(200, {"models": listed}))
     result = await start(hass, {"llm_base_url": model_server.ollama_url})
     assert labels_of(result, "llm_model") == {"my-own": "my-own: about 7 GB"}
-
-
-@pytest.mark.parametrize(
-    ("accepted", "chosen", "label"),
-    [
-        ("de-DE,de;q=0.9", None, "gemma4:12b: empfohlen, 12 GB"),
-        ("de-DE,de;q=0.9", "fr", "gemma4:12b : recommandé, 12 Go"),
-        ("*", None, "gemma4:12b: recommended, 12 GB"),
-    ],
-)
-async def test_labels_are_in_the_language_of_the_person(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    hass_client: ClientSessionGenerator,
-    hass_admin_user: MockUser,
-    accepted: str,
-    chosen: str | None,
-    label: str,
-) -> None:
-    """The language of their profile, else that of their browser; Home Assistant's own is English."""
-    for component in ("config", "conversation", "frontend"):  # before the client: it starts the web server
-        assert await async_setup_component(hass, component, {})
-    if chosen is not None:
-        store = await async_user_store(hass, hass_admin_user.id)
-        await store.async_set_item("language", {"language": chosen})
-    model_server.models = ["gemma4:12b"]
-    client = await hass_client()
-
-    async def post(path: str, **data: Any) -> dict[str, Any]:
-        url = f"/api/config/config_entries/flow{path}"
-        answer = await client.post(url, json=data, headers={"Accept-Language": accepted})
-        assert answer.status == HTTPStatus.OK, await answer.text()
-        found: dict[str, Any] = await answer.json()
-        return found
-
-    flow = await post("", handler=DOMAIN)
-    page = await post(f"/{flow['flow_id']}", llm_base_url=model_server.url)
-    assert page["step_id"] == "model"
-    (offered,) = page["data_schema"][0]["selector"]["select"]["options"]
-    assert offered["label"] == label
-
-
-async def test_advice_is_in_the_language_of_the_person(
-    hass: HomeAssistant, model_server: ModelServer, hass_client: ClientSessionGenerator
-) -> None:
-    """The self-test speaks to the person who adds the agent; its sentences are those of the home."""
-    for component in ("config", "conversation"):  # before the client: it starts the web server
-        assert await async_setup_component(hass, component, {})
-    client = await hass_client()
-
-    async def post(path: str, **data: Any) -> dict[str, Any]:
-        url = f"/api/config/config_entries/flow{path}"
-        answer = await client.post(url, json=data, headers={"Accept-Language": "de"})
-        found: dict[str, Any] = await answer.json()
-        return found
-
-    flow = await post("", handler=DOMAIN)
-    way = f"/{flow['flow_id']}"
-    await post(way, llm_base_url=model_server.url)
-    page = await post(way, llm_model="test-model", test_model=True)
-    while page["type"] == "progress":
-        await hass.async_block_till_done(wait_background_tasks=True)
-        page = await post(way)
-    assert page["description_placeholders"]["advice"].startswith("Dieses Modell ")
-
-
-async def test_forms_are_in_the_language_of_the_person(
-    hass: HomeAssistant, model_server: ModelServer, hass_client: ClientSessionGenerator
-) -> None:
-    """Words that the browser does not translate are those of the person's language, also in a menu."""
-    for component in ("config", "conversation"):  # before the client: it starts the web server
-        assert await async_setup_component(hass, component, {})
-    result = await start(hass, {"llm_base_url": model_server.url})
-    entry = (await finish(hass, await go_on(hass, result, {"llm_model": "test-model"})))["result"]
-    client = await hass_client()
-
-    async def post(path: str, **data: Any) -> dict[str, Any]:
-        url = f"/api/config/config_entries/options/flow{path}"
-        answer = await client.post(url, json=data, headers={"Accept-Language": "de-AT,de;q=0.9"})
-        assert answer.status == HTTPStatus.OK, await answer.text()
-        found: dict[str, Any] = await answer.json()
-        return found
-
-    flow = await post("", handler=entry.entry_id)
-    page = await post(f"/{flow['flow_id']}", next_step_id="permissions")
-    rule = page["data_schema"][0]["selector"]["object"]["fields"]
-    offered = ["Nie", "Nur dies", "Nach der PIN fragen", "Erst fragen", "Immer erlauben"]
-    assert rule["decision"]["selector"]["select"]["options"] == offered
-    typed = {"decision": "Nie", "hours": ["Samstag"]}
-    menu = await post(f"/{flow['flow_id']}", policy_choices=[typed])
-    assert menu["description_placeholders"]["saved"].startswith("**Gespeichert")
-    assert entry.options["policy_choices"] == [{"decision": "never", "hours": ["sat"]}]
 
 
 # The test of a model
@@ -341,17 +219,6 @@ async def test_a_model_is_tested_before_it_is_used(hass: HomeAssistant, model_se
     assert (report["verdict"], report["model"]) == ("poor", "test-model")
 
 
-async def test_another_model_can_be_chosen(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The report of the first one is not that of the second."""
-    model_server.models = ["first", "second"]
-    result = await start(hass, {"llm_base_url": model_server.url})
-    result = await after_test(hass, await go_on(hass, result, {"llm_model": "first", "test_model": True}))
-    result = await go_on(hass, result, {"next_step_id": "model"})
-    assert result["step_id"] == "model"
-    result = await finish(hass, await go_on(hass, result, {"llm_model": "second"}))
-    assert hass.data[DATA_SHARED].self_tests.of(result["result"].entry_id).report is None
-
-
 async def test_a_test_that_breaks_off_can_be_repeated(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await start(hass, {"llm_base_url": model_server.url})
     model_server.on(is_of_the_test, status(429, "slow down"))
@@ -364,20 +231,6 @@ async def test_a_test_that_breaks_off_can_be_repeated(hass: HomeAssistant, model
     model_server.clear()
     result = await after_test(hass, await go_on(hass, result, {"next_step_id": "self_test"}))
     assert result["step_id"] == "verdict"
-
-
-async def test_closing_the_dialog_ends_the_test(hass: HomeAssistant, model_server: ModelServer) -> None:
-    result = await start(hass, {"llm_base_url": model_server.url})
-    model_server.on(is_of_the_test, hang())
-    result = await go_on(hass, result, {"llm_model": "test-model", "test_model": True})
-    assert result["type"] is FlowResultType.SHOW_PROGRESS
-    hass.config_entries.flow.async_abort(result["flow_id"])
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert len([chat for chat in model_server.chats if is_of_the_test(chat)]) <= 1
-    model_server.clear()
-    result = await start(hass, {"llm_base_url": model_server.url})
-    result = await finish(hass, await go_on(hass, result, {"llm_model": "test-model"}))
-    assert result["result"].state is ConfigEntryState.LOADED
 
 
 async def test_a_changed_connection_is_tested_with_the_options_of_the_agent(

@@ -130,23 +130,6 @@ async def test_ollama_stays_native(
     assert result["data"]["probed_tool_calling"] is True
 
 
-async def test_server_that_only_looks_like_ollama(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Some servers answer a few of Ollama's paths and speak the other API."""
-    model_server.on(on_path("/api/tags"), status(200, {"models": []}))
-    result = await start(hass, {"llm_base_url": model_server.address})
-    assert options_of(result, "llm_model") == ["test-model"]
-    result = await choose(hass, result, {"llm_model": "test-model"})
-    assert result["data"]["llm_base_url"] == model_server.url
-
-
-async def test_api_under_a_path(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Behind a proxy the version may stand behind the path, or nowhere."""
-    model_server.on(on_path("/inference/v1/models"), status(404, "no such page"))
-    result = await start(hass, {"llm_base_url": f"{model_server.address}/inference"})
-    result = await choose(hass, result, {"llm_model": "test-model"})
-    assert result["data"]["llm_base_url"] == f"{model_server.address}/inference"
-
-
 UNUSABLE: tuple[tuple[Reply, str, str], ...] = (
     (status(401, "no"), "llm_api_key", "invalid_auth"),
     (status(403, "no"), "llm_api_key", "invalid_auth"),
@@ -174,27 +157,6 @@ async def test_server_that_cannot_be_used(hass: HomeAssistant, model_server: Mod
         model_server.clear()
         result = await go_on(hass, result, typed)
         assert result["step_id"] == "model"
-
-
-async def test_what_a_server_says_is_a_sentence(hass: HomeAssistant, model_server: ModelServer) -> None:
-    model_server.on(MODELS, html())
-    result = await start(hass, {"llm_base_url": model_server.url})
-    assert result["description_placeholders"]["detail"] == "The server answered with a web page."
-
-
-async def test_the_second_server(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Who wants a further agent on the same server learns where that is."""
-    assert (await start(hass))["description_placeholders"]["another"] == ""
-    existing(hass, model_server)
-    another = (await start(hass))["description_placeholders"]["another"]
-    assert "Add an agent on this server" in another
-
-
-async def test_server_that_needs_a_key(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Where none was typed, the form does not speak of a refused one."""
-    model_server.on(MODELS, status(401, "no"))
-    result = await start(hass, {"llm_base_url": model_server.url})
-    assert result["errors"] == {"llm_api_key": "key_needed"}
 
 
 async def test_nothing_listens(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -241,13 +203,6 @@ async def test_values_that_cannot_be_used(hass: HomeAssistant, model_server: Mod
         assert not model_server.requests
 
 
-async def test_headers_in_both_forms(hass: HomeAssistant, model_server: ModelServer) -> None:
-    for headers in ('{"X-Team": "home", "X-Number": 7}', "X-Team:home\r\n\r\n X-Number : 7 "):
-        await start(hass, {"llm_base_url": model_server.url, "llm_proxy_headers": headers})
-        sent = model_server.requests[-1].headers
-        assert (sent["x-team"], sent["x-number"]) == ("home", "7")
-
-
 async def test_key_from_a_template(hass: HomeAssistant, model_server: ModelServer) -> None:
     hass.states.async_set("sensor.key", KEY)
     template = "{{ states('sensor.key') }}"
@@ -257,28 +212,11 @@ async def test_key_from_a_template(hass: HomeAssistant, model_server: ModelServe
     assert result["data"]["llm_api_key"] == template
 
 
-async def test_server_without_a_list(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Where the API was chosen by hand, a missing list is no fault: the model is typed in."""
-    model_server.on(MODELS, status(404, "no such page"))
-    result = await start(hass, {"llm_base_url": model_server.url, "llm_dialect": "openai"})
-    assert result["step_id"] == "model"
-    assert options_of(result, "llm_model") == []
-    result = await choose(hass, result, {"llm_model": "my-model"})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
-    assert result["data"]["llm_base_url"] == model_server.url
-
-
 async def test_azure_address_from_the_portal(hass: HomeAssistant, model_server: ModelServer) -> None:
     address = f"{model_server.address}?api-version=2024-06-01"
     await start(hass, {"llm_base_url": address, "llm_dialect": "azure", "llm_api_key": KEY})
     assert "api-version=2024-06-01" in model_server.requests[-1].query
     assert model_server.requests[-1].headers["api-key"] == KEY
-
-
-async def test_version_of_azure_can_be_typed(hass: HomeAssistant, model_server: ModelServer) -> None:
-    typed = {"llm_base_url": model_server.address, "llm_dialect": "azure", "azure_api_version": "2025-01-01"}
-    await start(hass, typed)
-    assert "api-version=2025-01-01" in model_server.requests[-1].query
 
 
 # Choosing a model
@@ -297,24 +235,6 @@ async def test_model_that_is_not_there(hass: HomeAssistant, model_server: ModelS
     assert result["type"] is FlowResultType.CREATE_ENTRY
 
 
-async def test_model_that_is_refused(hass: HomeAssistant, model_server: ModelServer) -> None:
-    result = await start(hass, {"llm_base_url": model_server.ollama_url})
-    model_server.on(on_path("/api/show"), status(400, "invalid name"))
-    result = await choose(hass, result, {"llm_model": "no name"})
-    assert result["errors"] == {"llm_model": "model_refused"}
-    assert "invalid name" in result["description_placeholders"]["detail"]
-
-
-async def test_server_that_breaks_in_between(hass: HomeAssistant, model_server: ModelServer) -> None:
-    result = await start(hass, {"llm_base_url": model_server.url})
-    for reply, error in ((status(429, "slow down"), "rate_limited"), (status(500, "broken"), "server_error")):
-        model_server.clear()
-        model_server.on(MODELS, reply)
-        result = await choose(hass, result, {"llm_model": "test-model"})
-        assert result["step_id"] == "model"
-        assert result["errors"] == {"base": error}
-
-
 async def test_what_stays_unknown_is_not_stored(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A server too busy to be tried is no reason to refuse the model."""
     model_server.on(CHAT, status(429, "slow down"))
@@ -322,16 +242,6 @@ async def test_what_stays_unknown_is_not_stored(hass: HomeAssistant, model_serve
     result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert not {"probed_tool_calling", "probed_context_size"} & set(result["data"])
-
-
-async def test_model_that_is_still_loading(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(probe, "PROBE_SECONDS", 0.2)
-    result = await start(hass, {"llm_base_url": model_server.url})
-    model_server.on(CHAT, hang())
-    result = await choose(hass, result, {"llm_model": "test-model"})
-    assert result["errors"] == {"base": "timeout"}
 
 
 async def test_empty_model(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -426,38 +336,6 @@ async def test_new_key(hass: HomeAssistant, model_server: ModelServer) -> None:
     await hass.async_block_till_done()
 
 
-async def test_new_key_is_right_although_the_model_is_gone(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    entry = existing(hass, model_server)
-    model_server.on(CHAT, status(404, "model does not exist"))
-    result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": "new-key"})
-    assert result["reason"] == "reauth_successful"
-    await hass.async_block_till_done()
-
-
-async def test_new_key_that_cannot_be_tried(hass: HomeAssistant, model_server: ModelServer) -> None:
-    entry = existing(hass, model_server)
-    model_server.on(MODELS, status(500, "broken"))
-    result = await entry.start_reauth_flow(hass)
-    for key, errors in (
-        ("{{ broken", {"llm_api_key": "invalid_key_template"}),
-        ("new-key", {"base": "server_error"}),
-    ):
-        result = await go_on(hass, result, {"llm_api_key": key})
-        assert result["errors"] == errors
-        assert entry.data["llm_api_key"] == KEY
-
-
-async def test_key_is_no_longer_needed(hass: HomeAssistant, model_server: ModelServer) -> None:
-    entry = existing(hass, model_server)
-    result = await go_on(hass, await entry.start_reauth_flow(hass), {})
-    assert result["reason"] == "reauth_successful"
-    assert "authorization" not in model_server.chats[0].headers
-    assert not entry.data["llm_api_key"]
-    await hass.async_block_till_done()
-
-
 # A new connection
 
 
@@ -503,35 +381,6 @@ async def test_reconfigure_offers_what_the_new_server_has(
     assert shown(result) == {"llm_model": "another"}
 
 
-async def test_reconfigure_clears_the_key(hass: HomeAssistant, model_server: ModelServer) -> None:
-    entry = existing(hass, model_server)
-    typed = {"llm_base_url": model_server.url, "remove_llm_api_key": True}
-    result = await go_on(hass, await entry.start_reconfigure_flow(hass), typed)
-    result = await go_on(hass, result, {"llm_model": "test-model"})
-    assert result["reason"] == "reconfigure_successful"
-    assert "authorization" not in model_server.chats[0].headers
-    assert not {"llm_api_key", "remove_llm_api_key"}.intersection(entry.data)
-    assert "remove_llm_api_key" not in (await entry.start_reconfigure_flow(hass))["data_schema"].schema
-    await hass.async_block_till_done()
-
-
-@pytest.mark.parametrize(
-    ("title", "name", "becomes"),
-    [("Kitchen", "Bath", "Bath"), ("Kitchen", "", "new"), ("Renamed by hand", "Bath", "Renamed by hand")],
-)
-async def test_reconfigure_and_the_title(
-    hass: HomeAssistant, model_server: ModelServer, title: str, name: str, becomes: str
-) -> None:
-    """A title that somebody gave to the entry stays."""
-    entry = existing(hass, model_server, name="Kitchen")
-    hass.config_entries.async_update_entry(entry, title=title)
-    typed = {"name": name, "llm_base_url": model_server.url}
-    result = await go_on(hass, await entry.start_reconfigure_flow(hass), typed)
-    await go_on(hass, result, {"llm_model": "new"})
-    assert entry.title == becomes
-    await hass.async_block_till_done()
-
-
 async def test_reconfigure_into_another_entry(hass: HomeAssistant, model_server: ModelServer) -> None:
     existing(hass, model_server, llm_model="taken")
     entry = existing(hass, model_server)
@@ -553,17 +402,6 @@ async def test_failed_reconfigure_changes_nothing(hass: HomeAssistant, model_ser
     assert dict(entry.data) == before
 
 
-async def test_known_cloud_is_not_warned_about_again(
-    hass: HomeAssistant, model_server: ModelServer, cloud: str
-) -> None:
-    entry = existing(hass, model_server, llm_base_url=cloud)
-    result = await go_on(hass, await entry.start_reconfigure_flow(hass), {"llm_base_url": cloud})
-    assert result["step_id"] == "model"
-    entry = existing(hass, model_server, llm_model="other")
-    result = await go_on(hass, await entry.start_reconfigure_flow(hass), {"llm_base_url": cloud})
-    assert result["step_id"] == "cloud"
-
-
 async def test_running_entry_takes_over_the_change(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A set-up entry is reloaded by its listener: once, with the new key."""
     entry = existing(hass, model_server)
@@ -577,17 +415,6 @@ async def test_running_entry_takes_over_the_change(hass: HomeAssistant, model_se
     assert entry.state is ConfigEntryState.LOADED
     trials_and_setups = [request for request in model_server.requests if MODELS(request)]
     assert len(trials_and_setups) == 2
-
-
-async def test_entry_that_is_off_starts_with_its_new_key(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    """An entry that is not set up has no listener: the flow starts it."""
-    entry = existing(hass, model_server)
-    result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": KEY})
-    assert result["reason"] == "reauth_successful"
-    await hass.async_block_till_done()
-    assert entry.state is ConfigEntryState.LOADED
 
 
 async def test_the_model_is_changed_from_the_options(hass: HomeAssistant, model_server: ModelServer) -> None:

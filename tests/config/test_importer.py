@@ -1,9 +1,7 @@
 """Agents of Extended OpenAI Conversation become ours: what is taken over, what is said of the rest."""
 
 from hashlib import sha256
-import json
 from pathlib import Path
-import re
 from typing import Any
 
 import pytest
@@ -12,10 +10,6 @@ import yaml
 
 from custom_components.home_agent.config import importer
 from custom_components.home_agent.config.importer import (
-    HANDLERS,
-    OPTIONS,
-    OWN_TOOLS,
-    REASONS,
     Imported,
     convert,
 )
@@ -101,17 +95,6 @@ async def test_nothing_to_import(hass: HomeAssistant, model_server: ModelServer)
     assert (result["type"], result["step_id"]) == (FlowResultType.FORM, "user")
 
 
-async def test_begin_anew_beside_an_old_agent(hass: HomeAssistant, model_server: ModelServer) -> None:
-    old_agent(hass, model_server)
-    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
-    result = await go_on(hass, result, {"next_step_id": "user"})
-    assert shown(result) == {"name": "Home Agent", "llm_dialect": "auto"}
-    result = await go_on(hass, result, {"llm_base_url": model_server.url})
-    result = await choose(hass, result, {"llm_model": "test-model"})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
-    assert result["options"] == {}
-
-
 async def test_connection_and_options(hass: HomeAssistant, model_server: ModelServer) -> None:
     """The connection is shown without its key, tested with it, and stored; options that were chosen too."""
     entry = old_agent(
@@ -162,24 +145,6 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
     assert report in notification(hass)
 
 
-async def test_wrong_connection_is_said_in_the_form(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A connection that no longer works can be mended at once; the import goes on with it."""
-    old_agent(hass, model_server, temperature=0.1)
-    result = await begin(hass)
-    wrong = await go_on(hass, result, {**shown(result), "llm_base_url": "http://127.0.0.1:9/v1"})
-    assert wrong["errors"] == {"llm_base_url": "cannot_connect"}
-    result = await go_on(hass, result, {**shown(result), "llm_base_url": model_server.url})
-    result = await go_on(hass, result, shown(result))
-    assert (await choose(hass, result, {}))["options"] == {"llm_temperature": 0.1}
-
-
-async def test_model_that_is_gone(hass: HomeAssistant, model_server: ModelServer) -> None:
-    old_agent(hass, model_server, chat_model="gpt-3.5-turbo")
-    result = await begin(hass)
-    result = await go_on(hass, result, shown(result))
-    assert shown(result) == {"llm_model": model_server.models[0]}
-
-
 async def test_agents_in_subentries(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Newer releases keep agents in subentries; of several one is chosen."""
     part = {"subentry_type": "conversation", "unique_id": None}
@@ -203,16 +168,6 @@ async def test_agents_in_subentries(hass: HomeAssistant, model_server: ModelServ
     result = await go_on(hass, result, shown(result))
     assert "Skills" in result["description_placeholders"]["report"]
     assert (await choose(hass, result, {}))["title"] == "Nurse"
-
-
-async def test_old_agent_is_removed_meanwhile(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The choice then says so by offering nothing, and a new set-up is still possible."""
-    entry = old_agent(hass, model_server)
-    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
-    await hass.config_entries.async_remove(entry.entry_id)
-    result = await go_on(hass, result, {"next_step_id": "extended_openai"})
-    assert result["step_id"] == "user"
-    assert shown(result) == {"name": "Home Agent", "llm_dialect": "auto"}
 
 
 @pytest.mark.parametrize(
@@ -254,27 +209,6 @@ async def test_unchanged_prompt_becomes_the_default(
     result, report = await imported(hass)
     assert "uses its own default instructions" in report
     assert (await choose(hass, result, {}))["options"] == {}
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"functions": "- spec: {"}, "not valid YAML: while parsing"),
-        ({"functions": "spec: 1"}, "not valid YAML: no list"),
-        ({"functions": "#" * 200_001}, "not valid YAML: more than"),
-        ({"temperature": 9}, "`temperature`: the value 9 is not supported"),
-        ({"max_tokens": "many"}, "`max_tokens`: the value many is not supported"),
-    ],
-)
-async def test_what_cannot_be_read(
-    hass: HomeAssistant, model_server: ModelServer, options: dict[str, Any], said: str, folder: Path
-) -> None:
-    """Whatever stands in the old options, the rest is imported, and no file is written without tools."""
-    old_agent(hass, model_server, top_p=0.9, **options)
-    result, report = await imported(hass)
-    assert said in report
-    assert (await choose(hass, result, {}))["options"] == {"llm_top_p": 0.9}
-    assert not (folder / "home_agent_import.yaml").exists()
 
 
 async def test_functions(
@@ -347,19 +281,6 @@ async def test_functions(
     assert {tool["function"]["name"] for tool in turn["tools"]} >= {*tools}
 
 
-async def test_file_cannot_be_written(hass: HomeAssistant, model_server: ModelServer, folder: Path) -> None:
-    """The import is stored all the same, and the notification says why the tools are missing."""
-    tool = {
-        "spec": {"name": "hi", "description": "Hi"},
-        "function": {"type": "template", "value_template": "x"},
-    }
-    old_agent(hass, model_server, functions=yaml.safe_dump([tool]))
-    result, _ = await imported(hass)
-    hass.config.config_dir = str(folder / "gone")
-    assert (await choose(hass, result, {}))["type"] is FlowResultType.CREATE_ENTRY
-    assert "- `home_agent_import.yaml`: No such file or directory" in notification(hass)
-
-
 async def test_hostile_texts_of_old_functions(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Nothing in a function makes a browser fetch a picture."""
     picture = "![x](https://evil.example/leak)"
@@ -372,40 +293,11 @@ async def test_hostile_texts_of_old_functions(hass: HomeAssistant, model_server:
     assert picture not in report
 
 
-async def test_in_the_language_of_the_house(hass: HomeAssistant, model_server: ModelServer) -> None:
-    hass.config.language = "de"
-    old_agent(hass, model_server, functions="- {spec: {name: a}, function: {type: sqlite}}")
-    _, report = await imported(hass)
-    assert "- `a`: Modelle können in Home Agent die Datenbank nicht lesen" in report
-
-
 def converted(function: dict[str, Any], name: str = "t") -> Imported:
     """Return what becomes of one function."""
     made = Imported()
     convert(made, [{"spec": {"name": name}, "function": function}])
     return made
-
-
-def test_one_step_that_works_out_a_value() -> None:
-    """A script of one variable is a template."""
-    step = {"variables": {"_function_result": "{{ states('sensor.power') }}"}}
-    (tool,) = converted({"type": "script", "sequence": [step]}, "power").tools
-    assert tool["handler"] == {"type": "template", "value_template": "{{ states('sensor.power') }}"}
-    assert tool["description"] == "power"
-
-
-def test_functions_that_are_not_whole() -> None:
-    functions: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"type": "native", "name": "sing"}, "import_unknown_type"),
-        ({"type": "template"}, "import_incomplete"),
-        ({"type": "rest"}, "import_incomplete"),
-        ({"type": "script"}, "import_step"),
-        ({"type": "script", "sequence": [{"action": "light.turn_on", "if": []}]}, "import_step"),
-        ({"type": ["rest"]}, "import_unknown_type"),
-        ({}, "import_unknown_type"),
-    )
-    for function, key in functions:
-        assert [note.key for note in converted(function).left] == [key], function
 
 
 def test_parts_of_a_request() -> None:
@@ -436,43 +328,3 @@ def test_parts_of_a_request() -> None:
     }
     (note,) = converted({**function, "authentication": "digest"}).left
     assert note.key == "import_digest"
-
-
-def test_body() -> None:
-    """What is JSON is sent as such, with its templates as texts; all else as it was written."""
-    bodies: tuple[tuple[dict[str, str], str, dict[str, Any] | None], ...] = (
-        ({}, '{"a": "{{ title }}", "b": ["{{ x }} {{ y }}", 2]}', {"b": ["{{ x }} {{ y }}", 2]}),
-        ({"content-type": "application/json; charset=utf-8"}, '{"a": "{{ title }}"}', {}),
-        ({"Content-Type": "text/plain"}, '{"a": 1}', None),
-        ({}, '{"a": {{ count }}}', None),
-        ({}, "a={{ title }}", None),
-    )
-    for headers, payload, sent in bodies:
-        function = {"type": "rest", "resource": "https://example.com/x", "method": "POST"}
-        (tool,) = converted({**function, "headers": headers, "payload_template": payload}).tools
-        handler = tool["handler"]
-        if sent is None:
-            assert handler["body"] == payload
-            assert handler.get("headers", {}) == headers
-        else:
-            assert handler["json"] == {"a": "{{ (title) | string }}", **sent}
-            assert "headers" not in handler
-
-
-def test_every_sentence_is_there() -> None:
-    """The report says nothing that has no sentence, and no sentence is never said."""
-    config = Path(importer.__file__).parent
-    english = json.loads((config.parent / "translations" / "en.json").read_text(encoding="utf-8"))
-    used = {
-        key
-        for file in config.glob("import*.py")
-        for key in re.findall(r'"(import_\w+)"', file.read_text("utf-8"))
-    }
-    assert used == set(english["selector"]["import_report"]["options"])
-
-
-def test_documented() -> None:
-    """The page says of each option, type and built-in function what becomes of it."""
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "migration.md").read_text(encoding="utf-8")
-    for name in (*OPTIONS, *HANDLERS, *OWN_TOOLS, *REASONS):
-        assert f"`{name}`" in page, name

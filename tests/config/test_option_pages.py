@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config.options import HIDES_FIELDS, MENUS
-from custom_components.home_agent.config.schemas import EXPERT, HOUSEHOLD, PAGES
+from custom_components.home_agent.config.options import MENUS
+from custom_components.home_agent.config.schemas import PAGES
 from custom_components.home_agent.const import DEFAULTS
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType, section
+from homeassistant.data_entry_flow import section
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.options_pages import entry, fields, is_saved, page, save, shown, submit  # noqa: F401 - fixtures
 from tests.servers.model_server import ModelServer
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("house")
 
 MOST_FIELDS = 8
 """Visible at once on a page."""
-MOST_IN_ALL = 32
 
 
 async def test_a_saved_page_takes_effect_at_once(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -37,32 +36,6 @@ async def test_a_saved_page_takes_effect_at_once(hass: HomeAssistant, model_serv
     assert "pirate" in model_server.chats[-1].messages[0]["content"]
     hass.config_entries.options.async_abort(menu["flow_id"])
     assert agent.entry.options["persona"] == "You talk like a pirate."
-
-
-async def test_several_pages_in_one_dialog(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """Each page leads back to the menu that it was opened from; the end changes nothing."""
-    options = hass.config_entries.options
-    menu = await submit(hass, await page(hass, entry, "debug"), "debug", {"debug_logging": True})
-    assert menu["step_id"] == "expert"
-    assert menu["menu_options"] == [*EXPERT, "init", "done"]
-    menu = await options.async_configure(menu["flow_id"], {"next_step_id": "init"})
-    opened = await options.async_configure(menu["flow_id"], {"next_step_id": "memory"})
-    menu = await submit(hass, opened, "memory", {"memory_enabled": False})
-    assert menu["step_id"] == "init"
-    stored = {"debug_logging": True, "memory_enabled": False}
-    assert dict(entry.options) == stored
-    hass.config_entries.async_update_entry(entry, options={**stored, "emit_events": False})
-    done = await options.async_configure(menu["flow_id"], {"next_step_id": "done"})
-    assert done["type"] is FlowResultType.CREATE_ENTRY
-    assert dict(entry.options) == {**stored, "emit_events": False}
-
-
-async def test_a_page_stores_only_its_own_fields(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """What changed elsewhere while it was open stays."""
-    opened = await page(hass, entry, "memory")
-    hass.config_entries.async_update_entry(entry, options={"persona": "A butler."})
-    assert is_saved(await submit(hass, opened, "memory", {"memory_enabled": False}))
-    assert dict(entry.options) == {"persona": "A butler.", "memory_enabled": False}
 
 
 def conditions(result: ConfigFlowResult) -> dict[str, Any]:
@@ -99,12 +72,6 @@ async def test_conditions_and_sections(hass: HomeAssistant, entry: MockConfigEnt
 def is_section(part: Any) -> bool:
     """Return whether a part of a form is a section."""
     return isinstance(part, section)
-
-
-def test_few_fields_for_households() -> None:
-    """All pages of the first menu together."""
-    fields = [field for page in HOUSEHOLD.values() for field in page if not field.section]
-    assert len(fields) <= MOST_IN_ALL
 
 
 async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: MockConfigEntry) -> None:
@@ -146,24 +113,6 @@ async def test_fields_that_the_server_does_not_know_are_hidden(
         await save(hass, entry, "llm", {**typed, "llm_max_tokens": 300})
         assert {key: entry.options[key] for key in stored} == stored
         assert entry.options["llm_max_tokens"] == 300
-
-
-async def test_known_dialect_of_a_running_agent(hass: HomeAssistant, agent: Agent) -> None:
-    """What was found out about the server counts."""
-    await agent.say("Hello")
-    assert "llm_num_ctx" not in shown(await page(hass, agent.entry, "llm"))
-
-
-@pytest.mark.skipif(not HIDES_FIELDS, reason="this Home Assistant hides no fields")
-async def test_a_hidden_field_that_is_sent_changes_nothing(
-    hass: HomeAssistant, entry: MockConfigEntry
-) -> None:
-    """What is stored of it stays, and is in use again when it is shown again."""
-    chroma = {"vector_db_host": "chroma.local", "vector_db_port": 8001}
-    hass.config_entries.async_update_entry(entry, options={"vector_db_backend": "chroma", **chroma})
-    typed = {"vector_db_backend": "embedded", "vector_db_host": "elsewhere", "vector_db_port": 99_999}
-    assert is_saved(await save(hass, entry, "vector_store", typed))
-    assert dict(entry.options) == {"vector_db_backend": "embedded", **chroma}
 
 
 OPTION = "quick_confirmations"

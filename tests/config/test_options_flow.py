@@ -10,7 +10,7 @@ from custom_components.home_agent.config import options
 from custom_components.home_agent.config.schemas import PAGES
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
+from homeassistant.data_entry_flow import FlowResultType, section
 from homeassistant.helpers import area_registry as ar
 from homeassistant.helpers.translation import async_get_translations
 from tests.helpers.checks import every
@@ -96,12 +96,6 @@ async def test_each_page_is_stored_shown_and_emptied(hass: HomeAssistant, entry:
         assert dict(entry.options) == other
 
 
-async def test_blank_text_counts_as_empty(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    typed = {"persona": " \n ", "prompt_custom_additions": "", "response_style": "normal"}
-    await save(hass, entry, "answers", typed)
-    assert dict(entry.options) == {"response_style": "normal"}
-
-
 LIMITS: tuple[tuple[str, str, int, int], ...] = (
     ("llm", "llm_temperature", 0, 2),
     ("llm", "llm_top_p", 0, 1),
@@ -134,16 +128,6 @@ async def test_limits_of_numbers(hass: HomeAssistant, entry: MockConfigEntry) ->
             assert (placeholders["low"], placeholders["high"]) == (f"{low:,}", f"{high:,}")
             assert placeholders["field"].endswith(": ") is bool(section)
             assert shown(result)[key] == value
-
-
-async def test_sentence_with_other_limits_waits_its_turn(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """One page has one set of placeholders, so another field with the same error comes next."""
-    result = await save(hass, entry, "tools", {"tools_max_calls_per_turn": 51, "tools_timeout": 1})
-    assert result["errors"] == {"tools_max_calls_per_turn": "out_of_range"}
-    flow = result["flow_id"]
-    result = await hass.config_entries.options.async_configure(flow, {"tools_timeout": 1})
-    assert result["errors"] == {"tools_timeout": "out_of_range"}
-    assert not entry.options
 
 
 async def test_what_was_hidden_is_kept(
@@ -185,12 +169,6 @@ async def test_what_belongs_to_an_emptied_field_goes(
     assert dict(entry.options) == {"cloud_send_profile": True}
 
 
-async def test_durations(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    for typed, stored in {" 5 M ": "5m", "-1": "-1", "0": "0", "300": "300", "1.5h": "1.5h"}.items():
-        await save(hass, entry, "llm", {"llm_keep_alive": typed})
-        assert entry.options["llm_keep_alive"] == stored
-
-
 REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("llm", {"llm_keep_alive": "five minutes"}, "llm_keep_alive", "invalid_duration"),
     ("llm", {"llm_keep_alive": "-5m"}, "llm_keep_alive", "invalid_duration"),
@@ -213,20 +191,6 @@ async def test_refused_values(hass: HomeAssistant, entry: MockConfigEntry) -> No
         assert result["errors"] == {field: error}
         assert {key: shown(result)[key] for key in typed} == typed
         assert not entry.options
-
-
-async def test_broken_template(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    for name, key in (("prompt", "prompt_custom"), ("answers", "prompt_custom_additions")):
-        result = await page(hass, entry, name)
-        with pytest.raises(InvalidData) as err:
-            await hass.config_entries.options.async_configure(result["flow_id"], {key: "{% if %}"})
-        assert key in err.value.schema_errors
-
-
-async def test_patterns_are_tidied(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    typed = {"direct_entities": ["light.kitchen"], "direct_patterns": [" Climate.* ", "", "climate.*"]}
-    await save(hass, entry, "context", typed)
-    assert entry.options["direct_entities"] == ["light.kitchen", "climate.*"]
 
 
 # The fallback
@@ -252,23 +216,6 @@ async def test_fallback_is_reached_and_completed(
     assert dict(entry.options) == fallback(model_server)
     assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
     assert model_server.chats[-1].json["model"] == "test-model"
-
-
-async def test_fallback_is_left_alone_while_it_stays(
-    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
-) -> None:
-    """Another value of the page can be changed while the fallback sleeps; its key is not shown."""
-    hass.config_entries.async_update_entry(entry, options=fallback(model_server))
-    before = shown(await page(hass, entry, "web"))
-    assert before["fallback_llm_api_key"] == ""
-    result = await save(
-        hass, entry, "web", {key: before[key] for key in FALLBACK_FIELDS} | {"cloud_send_profile": True}
-    )
-    assert is_saved(result)
-    assert dict(entry.options) == fallback(model_server, cloud_send_profile=True)
-    assert not model_server.requests
-    await save(hass, entry, "web", {"fallback_llm_base_url": "", "cloud_send_profile": True})
-    assert dict(entry.options) == {"cloud_send_profile": True}
 
 
 SECRETS = [(page, field.key) for page, fields in PAGES.items() for field in fields if field.secret]
@@ -345,20 +292,6 @@ async def test_fallback_that_cannot_be_used(
         assert result["errors"] == {"fallback": error}
         assert {key: shown(result)[key] for key in typed} == typed
         assert not entry.options
-
-
-async def test_key_template_of_the_fallback(
-    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
-) -> None:
-    typed = fallback(model_server, fallback_llm_api_key="{{ 1 / 0 }}")
-    result = await save(hass, entry, "web", typed)
-    assert result["errors"] == {"fallback": "invalid_key_template"}
-    hass.states.async_set("sensor.key", KEY)
-    template = "{{ states('sensor.key') }}"
-    result = await save(hass, entry, "web", {**typed, "fallback_llm_api_key": template})
-    assert is_saved(result)
-    assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
-    assert shown(await page(hass, entry, "web"))["fallback_llm_api_key"] == template
 
 
 async def test_a_device_belongs_to_one_person(hass: HomeAssistant, entry: MockConfigEntry) -> None:

@@ -1,6 +1,5 @@
 """Rules of the policy that match nothing: refused where they are typed, reported where they stop to match."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,11 +7,9 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 
 from custom_components.home_agent.config.fields import SAVED_PIN
 from custom_components.home_agent.safety.spoken_numbers import matches
-from homeassistant.config_entries import ConfigEntryState
-from homeassistant.core import CoreState, HomeAssistant
+from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
-from tests.helpers.custom_tools import async_offer
 from tests.helpers.options_pages import (
     entry,  # noqa: F401 - a fixture
     is_saved,
@@ -22,10 +19,8 @@ from tests.helpers.options_pages import (
     shown,
 )
 from tests.helpers.secure_house import SecureHouse
-from tests.servers.model_server import ModelServer
 
 POLICY = ("policy_blocked", "policy_restricted", "policy_allowed")
-PERSON = {"user_id": "0123"}
 
 
 @pytest.fixture
@@ -40,13 +35,6 @@ async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
     hass.states.async_set(light.entity_id, "off", {"friendly_name": "Kitchen lamp"})
     return found
 
-
-GREET = """
-- name: greet
-  description: Greets.
-  parameters: {type: object, properties: {}}
-  handler: {type: template, template: Hello}
-"""
 
 WRONG = (
     *("locks", "light.turn_onn", "lock.frnt_*", "lokc.front_door", "cover:garag"),
@@ -116,23 +104,6 @@ class Fetching(llm.API):
         return llm.APIInstance(api=self, api_prompt="", llm_context=llm_context, tools=[tool])
 
 
-class Silent(llm.API):
-    """An API whose server does not answer."""
-
-    async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
-        """Fail."""
-        raise TimeoutError(llm_context.platform)
-
-
-async def test_tools_of_a_server_that_is_away(
-    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
-) -> None:
-    """Its tools are unknown, so a rule for them is accepted."""
-    llm.async_register_api(hass, Silent(hass=hass, id="silent", name="Silent"))
-    result = await save(hass, entry, "safety", {"policy_blocked": ["tool:delete_all"]})
-    assert is_saved(result)
-
-
 async def test_entities_that_are_away(
     hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
 ) -> None:
@@ -146,22 +117,6 @@ async def test_entities_that_are_away(
     result = await save(hass, entry, "safety", {"policy_blocked": rules})
     assert is_saved(result)
     assert entry.options["policy_blocked"] == rules
-
-
-async def test_entities_that_may_still_come(
-    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
-) -> None:
-    """While something loads, an entity is taken on trust; a domain that does not exist is not."""
-    other = MockConfigEntry(domain="test", state=ConfigEntryState.SETUP_IN_PROGRESS)
-    other.add_to_hass(hass)
-    result = await save(hass, entry, "safety", {"policy_blocked": ["lock.shed"]})
-    assert is_saved(result)
-    result = await save(hass, entry, "safety", {"policy_blocked": ["lock.shed", "locks"]})
-    assert result["errors"] == {"policy_blocked": "rule_unknown"}
-    other.mock_state(hass, ConfigEntryState.LOADED)
-    hass.set_state(CoreState.starting)
-    result = await save(hass, entry, "safety", {"policy_blocked": ["lock.barn"]})
-    assert is_saved(result)
 
 
 async def test_what_is_stored_blocks_nothing_else(
@@ -181,22 +136,6 @@ async def test_what_is_stored_blocks_nothing_else(
     assert dict(entry.options) == kept
     result = await save(hass, entry, "safety", {**blocked, "policy_restricted": ["locks"]})
     assert result["errors"] == {"policy_restricted": "rule_unknown"}
-
-
-async def test_built_in_tools_are_not_ruled(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, tmp_path: Path
-) -> None:
-    """Rules for tools are about tools of others; for ours the calls count that they make."""
-    agent = await secure.async_agent(model_server)
-    await async_offer(agent, tmp_path, GREET)
-    result = await save(hass, agent.entry, "safety", {"policy_blocked": ["tool:ha_control"]})
-    assert result["errors"] == {"policy_blocked": "rule_own_tool"}
-    result = await save(hass, agent.entry, "safety", {"policy_blocked": ["tool:gret"]})
-    assert result["errors"] == {"policy_blocked": "rule_unknown"}
-    result = await save(hass, agent.entry, "safety", {"policy_blocked": ["tool:greet"]})
-    assert is_saved(result)
-    await hass.async_block_till_done(wait_background_tasks=True)
-    await hass.config_entries.async_unload(agent.entry.entry_id)
 
 
 async def test_a_pin_for_the_front_door(

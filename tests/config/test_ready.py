@@ -3,7 +3,7 @@
 from typing import Any
 
 from custom_components.home_agent.const import DOMAIN
-from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines, async_update_pipeline
+from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines
 from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
@@ -65,18 +65,6 @@ async def test_what_is_exposed_and_what_to_try(hass: HomeAssistant, model_server
     assert result["description_placeholders"] == {**told, "expose": "/config/voice-assistants/expose"}
 
 
-async def test_a_home_with_nothing_exposed(hass: HomeAssistant, model_server: ModelServer) -> None:
-    assert await async_setup_component(hass, "homeassistant", {})
-    told = (await ready(hass, model_server))["description_placeholders"]
-    assert told is not None
-    assert told["count"] == "0"
-    assert told["sentences"].splitlines() == [
-        "- *What can you do?*",
-        "- *Set a timer for 5 minutes*",
-        "- *Remember that the bins go out on Thursday*",
-    ]
-
-
 async def test_sentences_in_the_language_of_the_home(hass: HomeAssistant, model_server: ModelServer) -> None:
     hass.config.language = "de"
     assert await async_setup_component(hass, "homeassistant", {})
@@ -93,15 +81,6 @@ async def test_sentences_in_the_language_of_the_home(hass: HomeAssistant, model_
         "- *Wie warm ist es im Bereich Küche?*",
         "- *Was kannst du alles?*",
     ]
-
-
-async def test_a_name_is_words_and_not_a_picture(hass: HomeAssistant, model_server: ModelServer) -> None:
-    assert await async_setup_component(hass, "homeassistant", {})
-    hass.states.async_set("light.odd", "off", {"friendly_name": "![x](https://example.com/x.png)"})
-    async_expose_entity(hass, "conversation", "light.odd", True)
-    told = (await ready(hass, model_server))["description_placeholders"]
-    assert told is not None
-    assert "![" not in told["sentences"]
 
 
 # The assistant
@@ -146,50 +125,6 @@ async def test_another_agent_that_the_household_has_chosen_stays(
     await finish(hass, result, assistant=True)
     assert preferred(hass).name == "Second"
     assert list(names(hass)) == ["Home Assistant", "Home Agent", "Second"]
-
-
-async def test_an_assistant_of_that_name_is_used_again(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    """Home Assistant's own agent takes it over while there is none."""
-    await assist(hass)
-    result = await finish(hass, await ready(hass, model_server), assistant=True)
-    made = preferred(hass)
-    await hass.config_entries.async_remove(result["result"].entry_id)
-    assert names(hass) == {"Home Assistant": OWN, "Home Agent": OWN}
-    assert preferred(hass).id == made.id
-    result = await ready(hass, model_server)
-    assert shown(result) == {"make_assistant": True}
-    await finish(hass, result, assistant=True)
-    assert names(hass) == {"Home Assistant": OWN, "Home Agent": "conversation.home_agent"}
-    assert preferred(hass).id == made.id
-
-
-async def test_an_assistant_of_that_name_with_another_agent_stays(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    await assist(hass)
-    await finish(hass, await ready(hass, model_server), assistant=True)
-    first = preferred(hass)
-    await async_update_pipeline(hass, first, name="Second")
-    await finish(hass, await ready(hass, model_server, "Second"), assistant=True)
-    agents = [(pipeline.name, pipeline.conversation_engine) for pipeline in async_get_pipelines(hass)]
-    assert agents == [
-        ("Home Assistant", OWN),
-        ("Second", "conversation.home_agent"),
-        ("Second", "conversation.second"),
-    ]
-    assert preferred(hass).id != first.id
-
-
-async def test_removing_an_agent_changes_no_other_assistant(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    await assist(hass)
-    await finish(hass, await ready(hass, model_server), assistant=True)
-    second = await finish(hass, await ready(hass, model_server, "Second"), assistant=True)
-    await hass.config_entries.async_remove(second["result"].entry_id)
-    assert names(hass) == {"Home Assistant": OWN, "Home Agent": "conversation.home_agent", "Second": OWN}
 
 
 async def test_without_assist(hass: HomeAssistant, model_server: ModelServer) -> None:

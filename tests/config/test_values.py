@@ -6,11 +6,9 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.config.fields import normalise_url
-from custom_components.home_agent.config.probe import candidates
 from custom_components.home_agent.config.schemas import clean_allow_list, show_allow_list
 from custom_components.home_agent.connection import is_cloud, parse_headers, render_key
 from custom_components.home_agent.errors import AuthenticationError, InvalidInput
-from custom_components.home_agent.inference.models import Endpoint
 from homeassistant.core import HomeAssistant
 
 ADDRESSES = {
@@ -50,38 +48,6 @@ def test_any_text_is_an_address_or_refused(typed: str) -> None:
     assert not url.endswith("/")
     is_cloud(url)
     assert normalise_url(url) == url
-
-
-AT_HOME = (
-    *("http://localhost:1234", "http://127.0.0.1", "http://[::1]", "http://10.1.2.3", "http://172.20.0.2"),
-    *("http://192.168.1.5", "http://100.100.1.1", "http://169.254.1.1", "http://[fd00::1]"),
-    *("http://ollama:11434", "http://server.local", "http://Server.LOCAL.", "http://box.lan"),
-    *("http://host.docker.internal", "http://nas.tail1234.ts.net"),
-)
-OUTSIDE = (
-    *("http://172.32.0.2", "http://8.8.8.8", "http://[2001:4860:4860::8888]", "https://api.openai.com/v1"),
-    "https://local.example.com",
-)
-
-
-def test_what_is_outside_the_house() -> None:
-    assert [url for url in AT_HOME if is_cloud(url)] == []
-    assert [url for url in OUTSIDE if not is_cloud(url)] == []
-
-
-def test_addresses_that_are_tried() -> None:
-    for url, dialect, tried in (
-        ("http://h:1", "openai", ["http://h:1/v1"]),
-        ("http://h:1/proxy", "openai", ["http://h:1/proxy/v1", "http://h:1/proxy"]),
-        ("http://h:1/v1", "openai", ["http://h:1/v1"]),
-        ("https://openrouter.ai/api/v1", "openai", ["https://openrouter.ai/api/v1"]),
-        ("https://g.example/v1beta/openai", "openai", ["https://g.example/v1beta/openai"]),
-        ("http://h:1", "ollama", ["http://h:1"]),
-        ("http://h:1/v1", "ollama", ["http://h:1"]),
-        ("http://h:1/proxy/api", "ollama", ["http://h:1/proxy"]),
-        ("https://me.openai.azure.com", "azure", ["https://me.openai.azure.com"]),
-    ):
-        assert list(candidates(Endpoint(base_url=url, model="", dialect=dialect))) == tried
 
 
 def test_headers() -> None:

@@ -1,6 +1,5 @@
 """The page Vector store: what is tried when it is saved, what is told, what is refused."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
-from tests.helpers.agent import async_agent
 from tests.helpers.options_pages import all_fields_sent, is_saved, page, save, shown  # noqa: F401
 from tests.servers.chroma import ChromaServer
 from tests.servers.chroma_stand_in import ChromaStandIn
@@ -77,17 +75,6 @@ async def test_the_embedding_model_answers(
     assert shown(await page(hass, entry, "vector_store"))["openai_api_key"] == ""
 
 
-async def test_back_to_what_was_typed(
-    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
-) -> None:
-    typed = embedding(other_model_server, vector_db_top_k=9)
-    result = await save(hass, entry, "vector_store", typed)
-    again = await choose(hass, result, "vector_store")
-    assert again["type"] is FlowResultType.FORM
-    assert {key: shown(again)[key] for key in typed} == typed
-    assert not entry.options
-
-
 async def test_a_model_on_ollama(
     hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
 ) -> None:
@@ -150,53 +137,6 @@ async def test_an_embedding_model_that_does_not_answer(
         assert {key: shown(result)[key] for key in typed} == typed
         assert KEY not in str(result["description_placeholders"])
         assert not entry.options
-
-
-REFUSED: tuple[tuple[dict[str, Any], str, str], ...] = (
-    ({"vector_db_embedding_provider": "openai"}, "vector_db_embedding_model", "embedding_model_missing"),
-    ({"vector_db_backend": "chroma"}, "vector_db_embedding_provider", "embedding_needed"),
-    ({"vector_db_collection": "a b"}, "collections", "invalid_collection"),
-    ({"additional_collections": ["notes", ".."]}, "collections", "invalid_collection"),
-    ({"additional_collections": ["home_entities"]}, "collections", "collection_clash"),
-    ({"additional_collections": ["home_entities_knowledge"]}, "collections", "collection_clash"),
-    ({"additional_collections": [f"notes{n}" for n in range(11)]}, "collections", "too_many_collections"),
-    ({"vector_db_host": "http://"}, "chroma", "invalid_url"),
-    ({"vector_db_host": "http://me:secret@chroma"}, "chroma", "url_with_password"),
-    ({"embedding_keep_alive": "long"}, "embedding_keep_alive", "invalid_duration"),
-)
-
-
-async def test_refused_values(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    for typed, field, error in REFUSED:
-        result = await save(hass, entry, "vector_store", typed)
-        assert result["errors"] == {field: error}
-        assert {key: shown(result)[key] for key in typed} == typed
-        assert not entry.options
-
-
-async def test_a_key_template_that_does_not_render(
-    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
-) -> None:
-    typed = embedding(other_model_server, openai_api_key="{{ 1 / 0 }}")
-    result = await save(hass, entry, "vector_store", typed)
-    assert result["errors"] == {"openai_api_key": "invalid_key_template"}
-    assert not other_model_server.requests
-
-
-async def test_nothing_is_tried_that_stays(
-    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
-) -> None:
-    """Another value can be changed, or everything emptied, while the servers sleep."""
-    options = embedding(other_model_server, **chroma_at(other_model_server), openai_api_key=KEY)
-    hass.config_entries.async_update_entry(entry, options=options)
-    before = shown(await page(hass, entry, "vector_store"))
-    result = await save(hass, entry, "vector_store", {**before, "vector_db_top_k": 20})
-    assert is_saved(result)
-    assert entry.options["vector_db_top_k"] == 20
-    assert entry.options["openai_api_key"] == KEY
-    assert is_saved(await save(hass, entry, "vector_store", {"remove_openai_api_key": True}))
-    assert not entry.options
-    assert not other_model_server.requests
 
 
 # Chroma
@@ -268,36 +208,6 @@ async def test_a_chroma_server_that_refuses(
     assert not entry.options
 
 
-async def test_servers_that_hang(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    *,
-    other_model_server: ModelServer,
-    chroma_stand_in: ChromaStandIn,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(checks, "STORE_SECONDS", 0)
-    typed = {**embedding(other_model_server), **chroma_at(chroma_stand_in)}
-    result = await save(hass, entry, "vector_store", typed)
-    assert result["errors"] == {"chroma": "cannot_connect"}
-    monkeypatch.setattr(checks, "EMBEDDING_SECONDS", 0)
-    result = await save(hass, entry, "vector_store", embedding(other_model_server))
-    assert result["errors"] == {"base": "timeout"}
-
-
-async def test_an_address_typed_as_host(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    hosts: dict[str, dict[str, Any]] = {
-        "chroma.local": {},
-        "fd00::5": {"vector_db_host": "fd00::5"},
-        "chroma.local:8001": {"vector_db_port": 8001},
-        "http://chroma.local": {"vector_db_ssl": False},
-        "https://chroma.local/api/v2": {"vector_db_port": 443, "vector_db_ssl": True},
-    }
-    for typed, stored in hosts.items():
-        await save(hass, entry, "vector_store", {"vector_db_host": typed})
-        assert dict(entry.options) == {"vector_db_host": "chroma.local", **stored}
-
-
 # Collections
 
 
@@ -320,22 +230,6 @@ async def test_a_collection_that_is_not_there_is_a_warning(
     assert told["collections"] == "manuals"
     assert is_saved(await choose(hass, result, "vector_save"))
     assert dict(entry.options) == typed
-
-
-async def test_a_collection_that_the_running_agent_has(
-    hass: HomeAssistant, model_server: ModelServer, tmp_path: Path
-) -> None:
-    hass.config.config_dir = str(tmp_path)
-    (tmp_path / "texts").mkdir()
-    (tmp_path / "texts" / "bins.md").write_text("# Bins\n\nPaper goes out on Tuesday.", encoding="utf-8")
-    agent = await async_agent(hass, model_server, {"additional_collections": ["notes"]})
-    await hass.services.async_call(
-        DOMAIN, "index_documents", {"collection": "notes", "folder": "texts"}, blocking=True
-    )
-    result = await save(hass, agent.entry, "vector_store", {"additional_collections": ["notes", "other"]})
-    told = result["description_placeholders"]
-    assert told
-    assert told["collections"] == "other"
 
 
 # Two agents on one Chroma server

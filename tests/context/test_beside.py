@@ -97,14 +97,3 @@ async def test_the_language_is_told_only_if_the_sentence_is_in_it(agent: Agent) 
         for say, language in sentences
     }
     assert told == sentences
-
-
-async def test_the_targets_of_a_turn_are_known_after_a_restart(agent: Agent) -> None:
-    """They are stored with the turn; a turn that was stored without them still loads."""
-    history = agent.entry.runtime_data.shared.history
-    await beside(agent, {"say": "Turn on the reading lamp"}, "evening")
-    history_id = agent.entry.runtime_data.memory.history_id("evening")
-    assert history.find(agent.entry.entry_id, history_id).about == ("light.reading_lamp",)
-    agent.entry.runtime_data.memory.about.clear()
-    shown = await beside(agent, {"say": "Now make it blue"}, "evening")
-    assert "light.reading_lamp: off" in shown

@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 from hypothesis import given, settings, strategies as st
-import pytest
 
 from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.context.catalogue import build_catalogue, build_summary
@@ -23,7 +22,7 @@ from custom_components.home_agent.context.window import (
     estimate_tokens,
     fit,
 )
-from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from custom_components.home_agent.knowledge.house import Area, EntityRecord, HouseSnapshot
 from tests.helpers.examples import many
 
 CLOCK = Slot(heading="[Now]", lines=("Time: Monday", "Speaker: Anna"), fixed=True)
@@ -175,37 +174,6 @@ def test_what_goes_first() -> None:
     assert "Time: Monday" in smallest.messages[-1]["content"]
 
 
-def test_tools_lose_their_words_before_the_house_is_cut() -> None:
-    """Many tools with long descriptions leave the list of the house whole, and no list ends in the middle."""
-    house = house_of(60)
-    budget = Budget.from_limit(8000)
-    tools = [tool(f"tool_{number}", 60) for number in range(12)]
-    draft = draft_of(house, budget, tools=tools)
-    current = [{"role": "user", "content": "Turn it on"}]
-    whole = fit(draft, current, 100_000)
-    fitted = fit(draft, current, whole.tokens - 2000)
-    assert fitted.steps == ("tools",)
-    assert fitted.messages[0] == whole.messages[0]
-    assert [one["function"]["name"] for one in fitted.tools] == [one["function"]["name"] for one in tools]
-
-
-def test_a_cut_summary_says_so() -> None:
-    """It never ends with the heading of a floor, and names the tool that knows the rest."""
-    floors = {f"f{n}": Floor(floor_id=f"f{n}", name=f"Floor {n}", level=n) for n in range(8)}
-    areas = {
-        f"a{n}": Area(area_id=f"a{n}", name=f"Quite a long name of room {n}", floor_id=f"f{n % 8}")
-        for n in range(80)
-    }
-    house = HouseSnapshot(version=1, areas=areas, floors=floors)
-    cut = [
-        lines
-        for budget in range(20, 700, 5)
-        if (lines := build_summary(house, token_budget=budget).text.split("\n"))[-1].startswith("\u2026")
-    ]
-    assert len(cut) > 50
-    assert not [lines for lines in cut if lines[-2].startswith("#")]
-
-
 def test_the_stable_part_does_not_follow_the_sentence() -> None:
     """Where the house is too much for the model, the same shorter text is sent with every sentence."""
     budget = Budget.from_limit(8000)
@@ -222,23 +190,6 @@ def test_cut_texts(text: str, tokens: int) -> None:
     """What fits stays; what is cut has at most the marks beside the limit."""
     for cut in (cut_tail(text, tokens), cut_middle(text, tokens)):
         assert cut == text if estimate_tokens(text) <= tokens else estimate_tokens(cut) <= tokens + 12
-
-
-def test_the_smaller_of_configured_and_probed_holds(subtests: pytest.Subtests) -> None:
-    """What nobody configured follows the model, up to a bound."""
-    for settings_, limit in [
-        ({}, 8000),
-        ({"probed_context_size": 4096}, 4096),
-        ({"probed_context_size": 16_384}, 16_384),
-        ({"probed_context_size": 131_072}, 32_000),
-        ({"probed_context_size": 131_072, "llm_num_ctx": 8192}, 8192),
-        ({"max_context_tokens": 60_000}, 60_000),
-        ({"max_context_tokens": 60_000, "probed_context_size": 131_072}, 60_000),
-        ({"max_context_tokens": 60_000, "probed_context_size": 8192}, 8192),
-        ({"max_context_tokens": 2000, "probed_context_size": 8192}, 2000),
-    ]:
-        with subtests.test(settings_=settings_, limit=limit):
-            assert ContextWindow({**DEFAULTS, **settings_}).calibration().limit == limit
 
 
 def test_the_answer_gets_what_is_left() -> None:

@@ -9,7 +9,6 @@ from custom_components.home_agent.context.kind_lines import (
     LineOptions,
     kind_drafts,
     measure_draft,
-    offline_draft,
 )
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, HouseSnapshot
 from homeassistant.core import State
@@ -75,18 +74,6 @@ def test_the_same_name_in_two_rooms_is_told_apart() -> None:
     assert texts(members[2:], rooms=True) == ["lights: 1 of 1 on: Lamp in Office (complete)"]
 
 
-def test_batteries_tell_the_lowest_first() -> None:
-    members = [
-        one("sensor.lock", "Lock", "64", {"unit_of_measurement": "%"}, device_class="battery"),
-        one("sensor.remote", "Remote", "12", {"unit_of_measurement": "%"}, device_class="battery"),
-        one("binary_sensor.button", "Button", "on", device_class="battery"),
-        one("sensor.lost", "Lost", "unavailable", device_class="battery"),
-    ]
-    assert texts(members) == [
-        "batteries: 2 of 4 low: Button low, Remote 12%; others: Lock 64%; unavailable: Lost (complete)"
-    ]
-
-
 def test_measurements_begin_with_the_highest() -> None:
     unit = {"unit_of_measurement": "°C"}
     members = [
@@ -108,13 +95,3 @@ def test_a_name_cannot_add_a_line() -> None:
     assert texts([one("light.a", "Lamp\nlights: none", "on")]) == [
         "lights: 1 of 1 on: Lamp lights: none (complete)"
     ]
-
-
-def test_unavailable_ones_are_told_and_counted() -> None:
-    assert texts(lamps("on", "unavailable")) == ["lights: 1 of 2 on: Lamp 1; unavailable: Lamp 2 (complete)"]
-
-
-def test_what_is_offline() -> None:
-    line = offline_draft([*lamps("on", "unavailable"), one("fan.a", "Fan", "unknown")], HOUSE).line()
-    assert line.text == "devices: 1 of 3 unavailable: Lamp 2 (complete)"
-    assert offline_draft(lamps("on"), HOUSE).line().text == "devices: none of 1 unavailable (complete)"

@@ -146,24 +146,6 @@ async def test_a_refusal_without_a_number(hass: HomeAssistant, model_server: Mod
 READING = {"llm_apis": ["reading"], "policy_allowed": ["tool:read*"]}
 
 
-async def test_a_smaller_fallback_model(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What the fallback takes is learned apart, and the main model keeps its whole request."""
-    with ModelServer() as fallback:
-        fallback.default = small_model(3000)
-        options = {"fallback_llm_base_url": fallback.url, "fallback_llm_model": "small"}
-        agent = await a_house(hass, model_server, 200, options)
-        whole = await a_turn(agent)
-        model_server.default = status(503, "down")
-        assert speech(await agent.say("Is the kitchen light on?")) == "Here I am."
-        assert len(fallback.chats) == 2, "refused once"
-        assert speech(await agent.say("Is the kitchen light on?")) == "Here I am."
-        assert len(fallback.chats) == 3
-        window = agent.entry.runtime_data.context.window
-        assert window.calibration("fallback").limit == 3000
-        assert window.calibration("primary").limit == 8000
-        assert len(fallback.chats[-1].raw) < len(whole.raw)
-
-
 class ReadingTool(llm.Tool):
     """A tool that reads a very long text."""
 
@@ -218,52 +200,6 @@ async def test_a_refusal_in_the_second_round(hass: HomeAssistant, model_server: 
     assert speech(await agent.say("Read it")) == "Here I am."
     assert tool.calls == 1
     assert len(model_server.chats) == 3
-
-
-async def test_the_tokeniser_is_learned(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A model that makes half as many tokens again gets so much less, and then the same in each turn."""
-    model_server.default = small_model(100_000, 1.0)
-    agent = await a_house(hass, model_server, 220)
-    plain = await a_turn(agent)
-    model_server.default = small_model(100_000, 1.5)
-    await hass.config_entries.async_reload(agent.entry.entry_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
-    model_server.requests.clear()
-    injected = async_capture_events(hass, EVENT_CONTEXT_INJECTED)
-    requests = [await a_turn(agent) for _ in range(6)]
-    window = agent.entry.runtime_data.context.window
-    assert window.calibration().factor in {1.5, 1.6}, "learned when the prompt was read ahead"
-    assert window.budget().home == int(2400 / window.calibration().factor)
-    (shrunk,) = {request.messages[0]["content"] for request in requests}
-    assert estimate_tokens(shrunk) < 0.8 * estimate_tokens(plain.messages[0]["content"])
-    counted = estimate_tokens(read(requests[0])) * 1.5
-    assert injected[0].data["request_tokens"] == pytest.approx(counted, rel=0.15)
-
-
-async def a_turn(agent: Agent) -> Captured:
-    """Say something and return the request."""
-    await agent.say("Is the kitchen light on?")
-    return agent.server.chats[-1]
-
-
-async def test_the_event_tells_what_was_sent(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Its entities and tokens are those of the request, not of what was gathered."""
-    agent = await async_agent(hass, model_server)
-    injected = async_capture_events(hass, EVENT_CONTEXT_INJECTED)
-    optimized = async_capture_events(hass, EVENT_CONTEXT_OPTIMIZED)
-    model_server.default = small_model(100_000)
-    await agent.say("Is the kitchen ceiling on?")
-    (request,) = model_server.chats
-    data = injected[0].data
-    assert data["mode"] == "direct"
-    assert data["vector_db_query"] is None
-    assert "light.kitchen_ceiling" in data["entities_included"]
-    for entity_id in data["entities_included"]:
-        assert f"{entity_id}:" in request.messages[-1]["content"]
-    assert data["request_tokens"] == pytest.approx(estimate_tokens(read(request)), rel=0.1)
-    assert 0 < data["token_count"] < data["request_tokens"]
-    assert len(injected) == 1
-    assert not optimized, "nothing had to be left out"
 
 
 @pytest.mark.parametrize("slot", ["rules", "tools", "home", "history", "retrieved"])
@@ -339,17 +275,3 @@ async def test_providers_that_are_slow_or_fail_cost_their_slot(
     assert {record.levelno for record in told} == {logging.WARNING}
     assert len(told) == 2
     assert "Traceback" not in caplog.text.partition("context is left out")[2]
-
-
-async def test_a_house_that_cannot_be_read(
-    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, agent: Agent
-) -> None:
-    """The person hears what is wrong, in one sentence."""
-
-    async def fails(*_args: Any) -> None:
-        raise OSError("registry")
-
-    monkeypatch.setattr(agent.entry.runtime_data.context, "async_stable", fails)
-    result = await agent.say("Hello")
-    assert speech(result) == "Sorry, I can't look into your home right now. Please try again."
-    assert not model_server.chats

@@ -1,15 +1,13 @@
 """States in words."""
 
-from datetime import timedelta
 from typing import Any
 
-from freezegun.api import FrozenDateTimeFactory
 from hypothesis import example, given, strategies as st
 import pytest
 
 from custom_components.home_agent.context.kind_lines import describe_state
 from custom_components.home_agent.knowledge.house import EntityRecord
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import State
 
 
 def test_states_are_short_and_exact(subtests: pytest.Subtests) -> None:
@@ -91,28 +89,6 @@ def test_the_record_knows_a_class_that_the_state_lacks() -> None:
         entity_id="binary_sensor.a", domain="binary_sensor", name="A", device_class="window"
     )
     assert describe_state(State("binary_sensor.a", "on"), record) == "open"
-
-
-async def test_age_is_told_where_it_matters(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-11-21 12:00:00+00:00")
-    hass.states.async_set("lock.door", "locked")
-    hass.states.async_set("light.lamp", "on")
-    hass.states.async_set("sensor.t", "20", {"unit_of_measurement": "°C", "state_class": "measurement"})
-    hass.states.async_set("scene.film", "2026-11-21T11:00:00+00:00")
-    hass.states.async_set("automation.x", "on", {"last_triggered": "2026-11-21T10:00:00+00:00"})
-    hass.states.async_set("timer.egg", "active", {"finishes_at": "2026-11-21T15:05:00+00:00"})
-    assert describe_state(hass.states.get("lock.door")) == "locked"
-    freezer.tick(timedelta(hours=3))
-    said = {state.entity_id: describe_state(state) for state in hass.states.async_all()}
-    assert said == {
-        "lock.door": "locked, for 3 h",
-        "light.lamp": "on",
-        "sensor.t": "20 °C, 3 h old",
-        "scene.film": "2026-11-21 12:00 (4 h ago)",
-        "automation.x": "on, last run 5 h ago",
-        "timer.egg": "active, 5 min left",
-    }
 
 
 @example("climate", "", {"temperature": 1e292})

@@ -10,7 +10,6 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -43,9 +42,8 @@ async def test_scenes_and_scripts(
             assert {name for name in names if name in told} == listed
             if "scene.movie_night" not in listed:
                 call = ("ha_control", {"action": "activate", "entity_id": "scene.movie_night"})
-                agent.server.script([tool_calls([call]), text("That is not allowed.")])
-                await agent.say("Activate movie night")
-                assert not tool_results(agent.server.chats[-1])[-1]["success"]
+                await agent.act(call, sentence="Activate movie night")
+                assert not agent.results[-1]["success"]
 
 
 async def test_tools_of_a_blocked_kind(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -65,4 +63,4 @@ async def test_tools_of_a_blocked_kind(hass: HomeAssistant, model_server: ModelS
     assert "play_media" not in await offered()
     agent.server.script([tool_calls([("play_media", {"query": "jazz"})]), text("No.")])
     await agent.say("Play jazz")
-    assert not tool_results(agent.server.chats[-1])[-1]["success"]
+    assert not agent.results[-1]["success"]

@@ -82,21 +82,6 @@ async def test_what_is_meant_is_in_the_request(start: Start) -> None:
     assert "light.reading_lamp" in event.data["entities_included"]
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        {"prompt_use_default": False, "prompt_custom": "You are a butler."},
-        {"prompt_use_default": False, "prompt_custom": "House: {{ entity_context }}"},
-        {"prompt_custom_additions": "Entities: {{ exposed_entities | length }}"},
-    ],
-    ids=["silent", "context", "additions"],
-)
-async def test_whatever_the_prompt_names(start: Start, prompt: dict[str, Any]) -> None:
-    agent = await start(**prompt)
-    await agent.say(UNSAID)
-    assert 'light.reading_lamp "Reading Lamp"' in told(agent)[1]
-
-
 async def test_hidden_entities_never(start: Start) -> None:
     """One that was hidden after it was indexed is still in the store, and not in the request."""
     agent = await start()
@@ -111,23 +96,6 @@ async def test_the_threshold(start: Start) -> None:
     agent = await start(vector_db_similarity_threshold=0.95)
     await agent.say(UNSAID)
     assert "light.reading_lamp" not in told(agent)[1]
-
-
-@pytest.mark.parametrize("top_k", [1, 3])
-async def test_the_limit(start: Start, top_k: int) -> None:
-    """At most so many are found by meaning; nothing else is found for this sentence."""
-    agent = await start(vector_db_top_k=top_k, vector_db_similarity_threshold=0)
-    events = async_capture_events(agent.hass, EVENT_CONTEXT_INJECTED)
-    await agent.say(UNSAID)
-    assert len(events[0].data["entities_included"]) == top_k
-    assert events[0].data["entities_included"][0] == "light.reading_lamp"
-
-
-async def test_words_count_as_well(start: Start) -> None:
-    """Names are found whatever the vectors say."""
-    agent = await start(vector_db_similarity_threshold=1)
-    await agent.say("Is the bed light on?")
-    assert 'light.bed_light "Bed Light"' in told(agent)[1]
 
 
 async def test_the_mode_can_be_changed(start: Start) -> None:

@@ -12,10 +12,13 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.household import async_furnish
+from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
 
 MODEL_SPEAKS = {"quick_confirmations": False}
 """Most tests look at what a model reads of its calls and says about them, also after a plain command."""
+TURN = ("context", "conversation_id", "device_id", "language")
 IDLE_SECONDS = 60
 """The silence after which work begins that waits for it; conftest.py sees to it."""
 
@@ -57,6 +60,27 @@ class Agent:
         )
         await self.hass.async_block_till_done()
         return result
+
+    async def act(
+        self, *calls: tuple[str, dict[str, Any]], sentence: str = "Do it", **turn: Any
+    ) -> conversation.ConversationResult:
+        """Say a sentence that a model answers with calls and then with a word; return the answer."""
+        self.server.replies([tool_calls(calls), text("Okay.")])
+        return await self.say(sentence, **turn)
+
+    async def call(self, tool: str, sentence: str = "Do it", /, **args: Any) -> dict[str, Any]:
+        """Say a sentence that a model answers with one call; return the result as the model reads it.
+
+        What `say` takes is the turn's; everything else are arguments of the tool.
+        """
+        turn = {key: args.pop(key) for key in TURN if key in args}
+        await self.act((tool, args), sentence=sentence, **turn)
+        return self.results[-1]
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """Return the results of tools in the last request."""
+        return tool_results(self.server.chats[-1])
 
     async def set_options(self, **options: Any) -> None:
         """Change options and wait until the agent runs with them."""

@@ -10,9 +10,7 @@ from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.everyday_house import Satellite, async_add_satellite
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 DAY = "2026-06-03 20:00:00+00:00"
 """An hour of the day in the time zone of the tests, outside of the quiet hours."""
@@ -56,10 +54,9 @@ class TalkingHouse:
     ) -> dict[str, Any]:
         """Let a turn make one call, and return what the model was told. `where` is a satellite's room."""
         call = ("notify_person", {"person": person, "message": message, **args})
-        self.agent.server.script([tool_calls([call]), text("Okay.")])
         options = {"device_id": self.satellites[where].device} if where else {"context": self.anna}
-        await self.agent.say(sentence or f"Say {message}", **options)
-        return tool_results(self.agent.server.chats[-1])[-1] if len(self.agent.server.chats) > 1 else {}
+        await self.agent.act(call, sentence=sentence or f"Say {message}", **options)
+        return self.agent.results[-1] if len(self.agent.server.chats) > 1 else {}
 
     @property
     def anna(self) -> Context:

@@ -2,15 +2,12 @@
 
 from typing import Any, override
 
-from pytest_homeassistant_custom_component.common import MockConfigEntry
-
 from homeassistant.components.assist_satellite import AssistSatelliteAnswer
-from homeassistant.components.assist_satellite.const import DATA_COMPONENT, AssistSatelliteEntityFeature
+from homeassistant.components.assist_satellite.const import AssistSatelliteEntityFeature
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
-from homeassistant.setup import async_setup_component
-from tests.helpers.everyday_house import Satellite
+from homeassistant.helpers import area_registry as ar
+from tests.helpers.everyday_house import Satellite, async_add_satellite
 
 
 class AskingSatellite(Satellite):
@@ -38,16 +35,5 @@ class AskingSatellite(Satellite):
 
 async def async_add_asking(hass: HomeAssistant, room: str) -> AskingSatellite:
     """Add a satellite on a device in a room."""
-    assert await async_setup_component(hass, "homeassistant", {})
-    assert await async_setup_component(hass, "assist_satellite", {})
-    satellite = AskingSatellite(f"{room} satellite")
-    await hass.data[DATA_COMPONENT].async_add_entities([satellite])
-    entry = MockConfigEntry(domain="speaker", title=room)
-    entry.add_to_hass(hass)
-    device = dr.async_get(hass).async_get_or_create(
-        config_entry_id=entry.entry_id, identifiers={("speaker", room)}, name=f"{room} speaker"
-    )
     area = ar.async_get(hass).async_get_or_create(room)
-    dr.async_get(hass).async_update_device(device.id, area_id=area.id)
-    er.async_get(hass).async_update_entity(satellite.entity_id, device_id=device.id)
-    return satellite
+    return await async_add_satellite(hass, f"{room} satellite", area.id, AskingSatellite)

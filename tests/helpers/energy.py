@@ -35,13 +35,6 @@ BATTERY = {
     "stat_rate": "sensor.battery_power",
     "stat_soc": "sensor.battery_level",
 }
-GAS = {
-    "type": "gas",
-    "stat_energy_from": "sensor.gas",
-    "stat_cost": None,
-    "entity_energy_price": None,
-    "number_energy_price": None,
-}
 CLASSES = {"kWh": "energy", "Wh": "energy", "m³": "volume"}
 NOON = 12
 

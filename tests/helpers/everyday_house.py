@@ -7,6 +7,7 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
+from homeassistant.components import persistent_notification
 from homeassistant.components.assist_satellite import AssistSatelliteConfiguration, AssistSatelliteEntity
 from homeassistant.components.assist_satellite.const import DATA_COMPONENT, AssistSatelliteEntityFeature
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -15,9 +16,6 @@ from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent
-from tests.helpers.turns import tool_results
-from tests.servers.replies import text, tool_calls
 
 NOW = "2026-06-03 10:00:00+00:00"
 """A Wednesday."""
@@ -138,12 +136,11 @@ async def async_add_satellite[Kind: Satellite](
     return satellite
 
 
-async def call(agent: Agent, name: str, sentence: str = "Do it", /, **args: Any) -> dict[str, Any]:
-    """Let a turn make one call and return what the model was told; `options` are those of the turn."""
-    options = args.pop("options", {})
-    agent.server.script([tool_calls([(name, args)]), text("Okay.")])
-    await agent.say(sentence, **options)
-    return tool_results(agent.server.chats[-1])[-1]
+def shown(hass: HomeAssistant) -> list[str]:
+    """Return the notifications of Home Assistant itself."""
+    return [
+        item["message"] for item in persistent_notification._async_get_or_create_notifications(hass).values()
+    ]
 
 
 async def async_pass(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: float) -> None:

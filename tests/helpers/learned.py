@@ -6,7 +6,6 @@ from homeassistant.core import Context
 from tests.helpers.agent import Agent
 from tests.helpers.remembering import user
 from tests.servers.loopback import Captured
-from tests.servers.replies import text, tool_calls
 
 MEMORY = "Anna drinks her tea with honey"
 CODE = "The shed code is 4711"
@@ -27,7 +26,6 @@ async def learned(agent: Agent) -> Context:
         ("Note it", ("update_user_profile", {"category": "health", "key": "allergy", "value": "hay fever"})),
         ("Note it", ("update_user_profile", {"category": "person", "key": "language", "value": "Dutch"})),
     ):
-        agent.server.script([tool_calls([call]), text("Yes.")])
-        await agent.say(said, context=anna)
+        await agent.act(call, sentence=said, context=anna)
     agent.server.clear()
     return anna

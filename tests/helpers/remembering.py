@@ -1,6 +1,5 @@
 """Memories that are stored and read through turns."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,8 +10,7 @@ from custom_components.home_agent.memory.records import Provenance
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
-from tests.helpers.turns import tool_results
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
 FACT = "Anna drinks her tea with honey"
 MUCH = [f"Kwartzo{number} vluchtmo frimbel{number} oszlop drunk{number}al" for number in range(40)]
@@ -40,10 +38,7 @@ async def remember(
     agent: Agent, content: str, context: Context | None = None, said: str = "Remember it", **more: Any
 ) -> dict[str, Any]:
     """Let the model store a memory; return what it got back."""
-    call = ("store_memory", {"content": content, **more})
-    agent.server.script([tool_calls([call]), text("I will keep that in mind.")])
-    await agent.say(said, context=context)
-    return tool_results(agent.server.chats[-1])[-1]
+    return await agent.call("store_memory", said, content=content, context=context, **more)
 
 
 async def remember_much(agent: Agent) -> None:
@@ -65,12 +60,3 @@ async def told(agent: Agent, sentence: str, context: Context | None = None) -> s
 def known(system: str) -> str:
     """Return what a system prompt tells of people."""
     return system.partition("Known of the household and the speaker")[2]
-
-
-async def call(
-    agent: Agent, name: str, args: Mapping[str, Any], context: Context | None = None
-) -> dict[str, Any]:
-    """Let the model call a tool; return what it got back."""
-    agent.server.script([tool_calls([(name, dict(args))]), text("There you are.")])
-    await agent.say("What about it?", context=context)
-    return tool_results(agent.server.chats[-1])[-1]

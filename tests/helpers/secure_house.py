@@ -14,7 +14,6 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 ENTITIES: dict[str, tuple[str, dict[str, Any]]] = {
     "lock.front_door": ("locked", {"supported_features": 1}),
@@ -144,8 +143,7 @@ async def ask(
 ) -> Any:
     """Say something that makes the model call, to unlock the door if nothing else; return the answer."""
     agent.server.clear()
-    agent.server.script([tool_calls(list(calls or (UNLOCK,))), text("The model's own words.")])
-    return await agent.say(said, **options)
+    return await agent.act(*(calls or (UNLOCK,)), sentence=said, **options)
 
 
 def pending_ids(hass: HomeAssistant) -> list[str]:

@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.client import PARAMETERS
-from custom_components.home_agent.inference.models import ChatRequest, ErrorKind, ModelServerError
+from custom_components.home_agent.inference.models import ChatRequest, ModelServerError
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import TOOL, Naps, ask, client_of, collect
 from tests.servers.model_server import Captured, ModelServer, has_parameter
 from tests.servers.replies import Reply, status, text, unknown_parameter
 
-PARAMETER_NAMES = [row.name for row in PARAMETERS]
 EVERYTHING: dict[str, Any] = {
     "temperature": 0.7,
     "top_p": 1.0,
@@ -115,19 +113,6 @@ async def test_every_way_of_saying_it(
             assert refused.keys() - again.keys() == {parameter}
 
 
-async def test_max_tokens_has_another_name(hass: HomeAssistant, model_server: ModelServer) -> None:
-    message = "Unsupported parameter: '{name}' is not supported. Use 'max_completion_tokens' instead."
-    model_server.on(has_parameter("max_tokens"), unknown_parameter("max_tokens", message))
-    client = client_of(hass, model_server.url)
-    await client.complete(everything())
-    assert model_server.requests[-1].json["max_completion_tokens"] == 500
-    model_server.on(has_parameter("max_completion_tokens"), unknown_parameter("max_completion_tokens"))
-    await client.complete(everything())
-    last = model_server.requests[-1].json
-    assert last.keys().isdisjoint({"max_tokens", "max_completion_tokens"})
-    assert len(model_server.requests) == 4
-
-
 async def test_response_format_falls_back_in_steps(hass: HomeAssistant, model_server: ModelServer) -> None:
     def answer(request: Captured) -> Reply:
         kind = (request.json.get("response_format") or {}).get("type")
@@ -157,36 +142,6 @@ async def test_ollama_thinking_falls_back_in_steps(hass: HomeAssistant, model_se
     assert [chat.json.get("think") for chat in model_server.chats] == ["high", True, None]
 
 
-async def test_ollama_parameters(
-    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
-) -> None:
-    for parameter, options in [
-        ("keep_alive", {"keep_alive": "5m"}),
-        ("format", {"response_schema": {"type": "object"}}),
-    ]:
-        with subtests.test(parameter=parameter, options=options):
-            model_server.clear()
-            model_server.on(has_parameter(parameter), status(400, {"error": f"invalid {parameter}"}))
-            await client_of(hass, model_server.ollama_url, dialect="ollama").complete(ask(**options))
-            assert [parameter in chat.json for chat in model_server.chats] == [True, False]
-
-
-async def test_several_parameters_in_a_row(hass: HomeAssistant, model_server: ModelServer) -> None:
-    refused = [
-        "max_tokens",
-        "max_completion_tokens",
-        "temperature",
-        "top_p",
-        "stream_options",
-        "chat_template_kwargs",
-    ]
-    for parameter in refused:
-        model_server.on(has_parameter(parameter), unknown_parameter(parameter))
-    await collect(client_of(hass, model_server.url).stream(everything()))
-    assert model_server.requests[-1].json.keys().isdisjoint(refused)
-    assert len(model_server.requests) == len(refused) + 1
-
-
 async def test_refusals_about_something_else_are_told(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A word of a tool's schema is no reason to drop a parameter, and never for good."""
     error = {"message": "Invalid schema: 'temperature' is odd", "param": "tools[0].function.parameters"}
@@ -214,13 +169,3 @@ async def test_other_failures_teach_nothing(
             with pytest.raises(ModelServerError):
                 await client_of(hass, model_server.url).complete(everything())
             assert len(model_server.requests) == 1
-
-
-async def test_a_server_that_refuses_everything_is_given_up(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    model_server.default = status(400, f"unsupported: {' '.join(PARAMETER_NAMES)}")
-    with pytest.raises(ModelServerError) as caught:
-        await collect(client_of(hass, model_server.url).stream(everything()))
-    assert caught.value.kind is ErrorKind.BAD_REQUEST
-    assert len(model_server.requests) < 15

@@ -2,14 +2,13 @@
 
 import pytest
 
-from custom_components.home_agent.inference import probing
 from custom_components.home_agent.inference.dialects import base
 from custom_components.home_agent.inference.models import Dialect, Endpoint, ErrorKind, ModelServerError
 from custom_components.home_agent.inference.probing import probe
 from homeassistant.core import HomeAssistant
-from tests.helpers.inference_kit import Naps, ask, client_of
+from tests.helpers.inference_kit import ask, client_of
 from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import hang, html, status, text, tool_calls
+from tests.servers.replies import html, status, text, tool_calls
 
 
 async def test_ollama_is_recognised(
@@ -23,52 +22,6 @@ async def test_ollama_is_recognised(
                 await client.complete(ask())
             paths = [request.path.removeprefix("/ollama/api/") for request in model_server.requests]
             assert paths == ["version", "tags", "show", "chat", "chat"]
-
-
-async def test_everything_else_is_openai(
-    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
-) -> None:
-    for suffix in ["", "/v1", "/v1/chat/completions", "/v1/models/"]:
-        with subtests.test(suffix=suffix):
-            model_server.clear()
-            client = client_of(hass, model_server.address.removeprefix("http://") + suffix, dialect="auto")
-            for _ in range(2):
-                await client.complete(ask())
-            assert [request.path for request in model_server.requests] == [
-                "/api/version",
-                *["/v1/chat/completions"] * 2,
-            ]
-
-
-async def test_a_web_interface_is_no_ollama(
-    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
-) -> None:
-    for version in [{"version": "0.6.5"}, {"version": 3}, [], "0.1"]:
-        with subtests.test(version=version):
-            model_server.on(
-                on_path("/api/version"), status(200, b"%a" % version if isinstance(version, str) else version)
-            )
-            client = client_of(hass, model_server.url, dialect="auto")
-            assert (await client.wire()).dialect is Dialect.OPENAI
-
-
-async def test_a_passing_fault_is_not_remembered_as_a_dialect(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
-) -> None:
-    client = client_of(hass, model_server.ollama_url, dialect="auto")
-    model_server.on(on_path("/api/version"), status(503, "starting"))
-    assert (await client.wire()).dialect is Dialect.OPENAI
-    model_server.clear()
-    assert (await client.wire()).dialect is Dialect.OLLAMA
-
-
-async def test_detection_that_cannot_connect(hass: HomeAssistant, model_server: ModelServer) -> None:
-    naps = Naps()
-    model_server.on(on_path("/api/version"), hang())
-    client = client_of(hass, model_server.url, dialect="auto", naps=naps, first_byte_timeout=0.05)
-    with pytest.raises(ModelServerError) as caught:
-        await client.complete(ask())
-    assert caught.value.kind is ErrorKind.TIMEOUT
 
 
 async def test_services_are_known_by_name(hass: HomeAssistant, subtests: pytest.Subtests) -> None:
@@ -161,36 +114,3 @@ async def test_probe_of_ollama(hass: HomeAssistant, model_server: ModelServer) -
     assert (await probe(client_of(hass, model_server.ollama_url, dialect="auto"))).tool_calling is False
     model_server.on(on_path("/api/show"), status(200, {}))
     assert (await probe(client_of(hass, model_server.ollama_url, dialect="auto"))).tool_calling is None
-
-
-async def test_probe_before_a_model_is_chosen(
-    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
-) -> None:
-    for url in (model_server.url, model_server.ollama_url):
-        with subtests.test(url):
-            found = await probe(client_of(hass, url, model="", dialect="auto"))
-            assert (found.models, found.tool_calling, found.context_size) == (["test-model"], None, None)
-            assert model_server.chats == []
-
-
-async def test_probe_without_a_list_of_models(hass: HomeAssistant, model_server: ModelServer) -> None:
-    model_server.on(on_path("/models"), status(404, "none here"))
-    assert (await probe(client_of(hass, model_server.url))).models == []
-    with pytest.raises(ModelServerError):
-        await probe(client_of(hass, model_server.url, model=""))
-    model_server.on(on_path("/models"), status(401, "no"))
-    with pytest.raises(ModelServerError):
-        await probe(client_of(hass, model_server.url))
-
-
-async def test_probe_of_a_service_asks_nothing_beside_its_api(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(probing, "is_cloud", lambda _: True)
-    model_server.on(on_path("/models"), status(200, {"data": [{"id": "test-model", "context_window": 8000}]}))
-    assert (await probe(client_of(hass, model_server.url))).context_size == 8000
-    assert not [
-        request
-        for request in model_server.requests
-        if request.path in ("/props", "/api/v0/models/test-model")
-    ]

@@ -122,36 +122,3 @@ async def test_what_is_no_embedding(subtests: pytest.Subtests) -> None:
             with pytest.raises(EmbeddingError) as caught:
                 await CachedEmbedder(model).async_embed(["lamp", "door"])
             assert 0 < len(caught.value.detail) < 80
-
-
-async def test_another_dimension_is_an_error_once() -> None:
-    model = Lengths()
-    embedder = CachedEmbedder(model)
-    await embedder.async_embed(["lamp"])
-    model.dimension = 8
-    with pytest.raises(EmbeddingError, match="8 numbers now, 4 before"):
-        await embedder.async_embed(["lamp", "door"])
-    (lamp,) = await embedder.async_embed(["lamp"])
-    assert len(lamp) == embedder.dimension == 8
-
-
-async def test_vectors_without_meaning_stay_zero() -> None:
-    model = Lengths()
-    model.answer = [[0.0, 0.0], [3e300, 4e300]]
-    zero, large = await CachedEmbedder(model).async_embed(["lamp", "door"])
-    assert zero.tolist() == [0, 0]
-    assert large.tolist() == pytest.approx([0.6, 0.8])
-
-
-async def test_closing_stops_what_is_under_way() -> None:
-    model = Lengths()
-    model.gate.clear()
-    embedder = CachedEmbedder(model)
-    task = asyncio.create_task(embedder.async_embed(["lamp"]))
-    await asyncio.sleep(0)
-    await embedder.async_close()
-    with pytest.raises(EmbeddingError, match="no longer"):
-        await task
-    assert model.closed
-    with pytest.raises(EmbeddingError, match="no longer"):
-        await embedder.async_embed(["lamp"])

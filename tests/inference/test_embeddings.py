@@ -5,9 +5,9 @@ import pytest
 from custom_components.home_agent.inference.client import ModelClient
 from custom_components.home_agent.inference.models import ErrorKind, ModelServerError
 from homeassistant.core import HomeAssistant
-from tests.helpers.inference_kit import Naps, client_of
+from tests.helpers.inference_kit import client_of
 from tests.servers.model_server import ModelServer, embedding, on_path
-from tests.servers.replies import html, status
+from tests.servers.replies import status
 
 
 async def names_of(client: ModelClient) -> list[str]:
@@ -29,13 +29,6 @@ async def test_lists_of_models(
             assert await names_of(client_of(hass, model_server.url)) == names
 
 
-async def test_a_list_that_is_none(hass: HomeAssistant, model_server: ModelServer) -> None:
-    model_server.on(on_path("/models"), status(200, b'"nothing"'))
-    with pytest.raises(ModelServerError) as caught:
-        await client_of(hass, model_server.url).model_list()
-    assert caught.value.kind is ErrorKind.MALFORMED
-
-
 async def test_models_of_ollama(hass: HomeAssistant, model_server: ModelServer) -> None:
     model_server.models = ["qwen3:8b", "llama3.2"]
     assert await names_of(client_of(hass, model_server.ollama_url, dialect="auto")) == model_server.models
@@ -54,12 +47,6 @@ async def test_embeddings(hass: HomeAssistant, model_server: ModelServer, subtes
             assert request.json["input"] == texts
 
 
-async def test_embeddings_in_another_order(hass: HomeAssistant, model_server: ModelServer) -> None:
-    data = [{"index": 1, "embedding": [2.0]}, {"index": 0, "embedding": [1.0]}]
-    model_server.on(on_path("/embeddings"), status(200, {"data": data}))
-    assert await client_of(hass, model_server.url).embed(["a", "b"]) == [[1.0], [2.0]]
-
-
 async def test_embeddings_that_cannot_be_used(
     hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
@@ -74,30 +61,3 @@ async def test_embeddings_that_cannot_be_used(
             with pytest.raises(ModelServerError) as caught:
                 await client_of(hass, model_server.url).embed(["a", "b"])
             assert caught.value.kind is ErrorKind.MALFORMED
-
-
-async def test_embedder_that_was_busy(hass: HomeAssistant, model_server: ModelServer) -> None:
-    naps = Naps()
-    busy = [status(429, "busy", headers={"Retry-After": "2"})]
-    built_in = model_server._built_in
-    model_server.on(on_path("/embeddings"), lambda request: busy.pop() if busy else built_in(request))
-    assert len(await client_of(hass, model_server.url, naps=naps).embed(["a"])) == 1
-    assert naps.taken == [2.0]
-
-
-async def test_a_document_that_is_none(hass: HomeAssistant, model_server: ModelServer) -> None:
-    model_server.on(on_path("/embeddings"), html())
-    with pytest.raises(ModelServerError, match="a web page"):
-        await client_of(hass, model_server.url).embed(["a"])
-    model_server.on(on_path("/embeddings"), status(200, b"{" * 300_000))
-    with pytest.raises(ModelServerError, match="no JSON"):
-        await client_of(hass, model_server.url).embed(["a"])
-
-
-async def test_a_document_without_end(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("custom_components.home_agent.inference.transport.DOCUMENT_BYTES", 1000)
-    model_server.on(on_path("/models"), status(200, b" " * 2000))
-    with pytest.raises(ModelServerError, match="too large"):
-        await client_of(hass, model_server.url).model_list()

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
 
@@ -13,16 +12,15 @@ from custom_components.home_agent.inference.models import (
     Caller,
     Delta,
     ErrorKind,
-    ModelServerError,
     Priority,
     background,
 )
 from custom_components.home_agent.inference.probing import learn_slots
-from custom_components.home_agent.inference.queue import ServerBusy, ServerQueue, ServerQueues, origin
+from custom_components.home_agent.inference.queue import ServerBusy, ServerQueue
 from homeassistant.core import HomeAssistant
-from tests.helpers.inference_kit import ask, client_of, collect
+from tests.helpers.inference_kit import ask, client_of
 from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import hang, reset, status, text
+from tests.servers.replies import hang, status, text
 
 
 def one_slot() -> ServerQueue:
@@ -177,50 +175,6 @@ async def test_a_person_hears_soon_that_others_are_first(
     assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
-async def test_who_stops_leaves_the_queue_clean(
-    client: ModelClient, model_server: ModelServer, subtests: pytest.Subtests
-) -> None:
-    for streams in [True, False]:
-        with subtests.test(streams=streams):
-            model_server.script([hang()])
-            async with asked(client, "first", person("hall")) as running:
-                await model_server.arrived(1)
-                waiting = asyncio.create_task(
-                    collect(client.stream(ask("light", caller=person("kitchen"))))
-                    if streams
-                    else client.complete(ask("light", caller=person("kitchen")))  # type: ignore[arg-type]
-                )
-                await until_waiting(client, 1)
-                waiting.cancel()
-                await asyncio.wait([waiting])
-                assert (client.queue.running, client.queue.waiting) == (1, 0)
-                running.cancel()
-                await asyncio.wait([running])
-            assert (client.queue.running, client.queue.waiting) == (0, 0)
-            assert (await client.complete(ask("light", caller=person("office")))).content == "Done."
-
-
-async def test_a_tool_of_a_turn_does_not_wait_for_the_turn(
-    client: ModelClient, model_server: ModelServer
-) -> None:
-    caller, first = person("hall"), hang()
-    model_server.script([first, text("a cat")])
-    async with asked(client, "look", caller):
-        await model_server.arrived(1)
-        assert (await client.complete(ask("what is it?", caller=caller))).content == "a cat"
-
-
-async def test_nobody_waits_for_a_server_that_is_off(client: ModelClient, model_server: ModelServer) -> None:
-    model_server.script([replace(reset(), fault_at=-1, fault=hang().fault)])
-    async with asked(client, "first", person("hall")), asked(client, "second", person("office")) as second:
-        await model_server.arrived(1)
-        await until_waiting(client, 1)
-        model_server.stop()
-        with pytest.raises(ModelServerError) as raised:
-            await second
-    assert raised.value.kind is ErrorKind.UNAVAILABLE
-
-
 async def test_many_texts_are_embedded_when_nobody_waits(client: ModelClient) -> None:
     """A person's own sentence is embedded at once."""
     async with client.queue.place(person("hall")):
@@ -264,11 +218,3 @@ async def test_the_server_tells_its_slots(hass: HomeAssistant, model_server: Mod
     assert ollama.queue.limit == 2
     ollama.queue.want("another", None)
     assert ollama.queue.limit == 4
-
-
-def test_one_server_has_one_queue_however_it_is_named() -> None:
-    shared = ServerQueues()
-    assert shared.of("http://Model.LAN:8080/v1") is shared.of("http://model.lan:8080/")
-    assert shared.of("http://localhost:11434") is shared.of("http://127.0.0.1:11434/v1")
-    assert shared.of("http://model.lan:8080") is not shared.of("http://model.lan:8081")
-    assert origin("https://user:secret@api.example.com/v1") == "api.example.com:443"

@@ -73,12 +73,6 @@ async def test_fallback_when_the_primary_is_down(
     assert len(model_server.requests) == asked
 
 
-async def test_fallback_for_whole_answers(router: Router, model_server: ModelServer) -> None:
-    model_server.default = DOWN
-    assert (await router.complete(BOTH)).content == "from the fallback"
-    assert router.last_used == "fallback"
-
-
 @pytest.mark.parametrize("reply", [status(401, "no key"), status(400, "odd"), status(404, "no model")])
 async def test_no_fallback_for_what_a_person_must_mend(
     router: Router, model_server: ModelServer, other_model_server: ModelServer, reply: Reply
@@ -115,17 +109,6 @@ async def test_the_primary_is_asked_again_after_its_rest(
     assert not router.primary_rests
 
 
-async def test_the_rest_is_as_long_as_asked_for(
-    router: Router, model_server: ModelServer, clock: Clock
-) -> None:
-    model_server.script([status(429, "slow down", headers={"Retry-After": "100"})])
-    await router.complete(BOTH)
-    clock.now += 99
-    assert router.primary_rests
-    clock.now += 2
-    assert not router.primary_rests
-
-
 async def test_a_resting_primary_is_better_than_nothing(
     router: Router, model_server: ModelServer, other_model_server: ModelServer
 ) -> None:
@@ -151,10 +134,3 @@ async def test_without_a_fallback(hass: HomeAssistant, model_server: ModelServer
     with pytest.raises(ModelServerError):
         await router.complete(BOTH)
     assert (await router.complete(BOTH)).content == "Done."
-
-
-async def test_closing_reaches_the_connection(router: Router, model_server: ModelServer) -> None:
-    model_server.default = hang(2)
-    async with aclosing(streamed(router)) as deltas:
-        await anext(deltas)
-    await model_server.requests[0].gone.wait()

@@ -1,7 +1,6 @@
 """Streams of eight kinds of servers, cut into pieces in every way."""
 
 from contextlib import suppress
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from custom_components.home_agent.inference.dialects import WIRES
 from custom_components.home_agent.inference.models import Delta, Dialect, ModelServerError, TokenUsage
 from custom_components.home_agent.inference.transport import DONE, JSONReader
 from tests.helpers.examples import many
-from tests.helpers.inference_kit import spoken
 
 STREAMS = {
     path.name: path.read_bytes() for path in (Path(__file__).parents[1] / "fixtures/streams").iterdir()
@@ -77,33 +75,11 @@ def replay(name: str, pieces: list[bytes]) -> list[Delta]:
     return [delta for delta in deltas if delta is not None]
 
 
-def summary(deltas: list[Delta]) -> tuple[Any, ...]:
-    calls = [call for delta in deltas for call in delta.tool_calls]
-    ids = [call.id for call in calls]
-    assert all(ids)
-    assert len(set(ids)) == len(ids)
-    return (
-        spoken(deltas),
-        "".join(delta.thinking for delta in deltas),
-        [(call.name, json.loads(call.arguments)) for call in calls],
-        deltas[-1].finish_reason,
-        deltas[-1].usage,
-    )
-
-
 def without_ids(deltas: list[Delta]) -> list[Any]:
     return [
         (d.content, d.thinking, [(c.name, c.arguments) for c in d.tool_calls], d.finish_reason, d.usage)
         for d in deltas
     ]
-
-
-def test_whole_and_byte_by_byte(subtests: pytest.Subtests) -> None:
-    for name, expected in EXPECTED.items():
-        with subtests.test(name):
-            stream = STREAMS[name]
-            assert summary(replay(name, [stream])) == expected
-            assert summary(replay(name, [stream[i : i + 1] for i in range(len(stream))])) == expected
 
 
 @settings(max_examples=many(300), deadline=None, suppress_health_check=list(HealthCheck))
@@ -195,11 +171,6 @@ def test_contents_in_odd_shapes(subtests: pytest.Subtests) -> None:
             answer = WIRES[Dialect.OPENAI].answer()
             read = answer.read({"choices": [{"delta": delta}]}) or Delta()
             assert (read.content, read.thinking) == (words, thoughts)
-
-
-def test_half_a_character_is_replaced() -> None:
-    lone = rb'data: {"choices":[{"delta":{"content":"a\udca1"}}]}' + b"\n\n"
-    assert spoken(replay("x.sse", [lone])) == "a\ufffd"
 
 
 def test_what_is_no_json_is_said(subtests: pytest.Subtests) -> None:

@@ -1,10 +1,8 @@
 """Additional collections: the household's own texts reach the request, to answer from and nothing more."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 import json
 from pathlib import Path
-import socket
-import threading
 from typing import Any
 
 import pytest
@@ -12,11 +10,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 
 from custom_components.home_agent.const import DOMAIN, EVENT_CONTEXT_INJECTED
 from custom_components.home_agent.context.providers.texts import HEADING, TITLE_CHARS
-from custom_components.home_agent.knowledge import library
-from custom_components.home_agent.knowledge.library import PassageIndex
-from custom_components.home_agent.knowledge.semantic import KnowledgeDocument
 from custom_components.home_agent.vector.chroma import ChromaAddress
-from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
 from tests.helpers.agent import Agent
@@ -24,7 +18,7 @@ from tests.helpers.indexed import async_indexed, embedded, embedding_options, is
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.chroma import ChromaServer
 from tests.servers.model_server import ModelServer, embedding
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
 COFFEE = """\
 # Coffee machine
@@ -97,18 +91,6 @@ async def fill(
     return dict(response or {})
 
 
-async def converse(agent: Agent) -> None:
-    """Ask without waiting for what is still being made."""
-    await conversation.async_converse(
-        agent.hass,
-        "How do I descale the coffee machine?",
-        None,
-        Context(),
-        agent_id=agent.entity_id,
-        language="en",
-    )
-
-
 def newest(agent: Agent) -> str:
     """Return the newest message of the last request."""
     return str(agent.server.chats[-1].messages[-1]["content"])
@@ -146,14 +128,6 @@ async def test_words_find_it_without_an_embedding_model(start: Start) -> None:
     assert not issues(agent.hass)
 
 
-async def test_what_has_nothing_to_do_with_it_stays_out(start: Start) -> None:
-    agent = await start()
-    await fill(agent)
-    for sentence in ("Turn on the bed light", "?!"):
-        await agent.say(sentence)
-        assert HEADING not in agent.server.chats[-1].raw.decode()
-
-
 @pytest.mark.parametrize(("mode", "custom"), [("direct", ""), ("vector_db", "House: {{ entity_context }}")])
 async def test_in_each_mode_with_each_prompt(
     start: Start, other_model_server: ModelServer, mode: str, custom: str
@@ -167,25 +141,6 @@ async def test_in_each_mode_with_each_prompt(
     assert events[0].data["vector_db_query"] == "Fill the tank with vinegar and press what?"
     assert events[0].data["mode"] == mode
     assert any("vinegar" in sent for sent in embedded(other_model_server))
-
-
-async def test_several_collections_are_ranked_together(start: Start, texts: Path) -> None:
-    """The best passages of all, at most so many."""
-    (texts.parent / "notes").mkdir()
-    (texts.parent / "notes" / "bins.md").write_text("Paper bins: paper goes out on Tuesday", encoding="utf-8")
-    agent = await start(
-        additional_collections=["manuals", "notes"], additional_top_k=2, additional_similarity_threshold=0.1
-    )
-    await fill(agent)
-    await fill(agent, "notes", "texts/notes")
-    await agent.say("When do the paper bins go out to the church?")
-    assert [line.split(":")[0] for line in passages(agent)] == [
-        "- texts/manuals/bins.txt",
-        "- texts/notes/bins.md",
-    ]
-    await agent.set_options(additional_top_k=1)
-    await agent.say("When do the paper bins go out to the church?")
-    assert [line.split(":")[0] for line in passages(agent)] == ["- texts/manuals/bins.txt"]
 
 
 async def test_texts_keep_to_their_budget(start: Start, texts: Path) -> None:
@@ -226,8 +181,7 @@ async def test_texts_cannot_break_the_prompt(start: Start, texts: Path) -> None:
 async def look_up(agent: Agent, **args: Any) -> dict[str, Any]:
     """Let the model search; return the result that the next request tells it."""
     agent.server.clear()
-    agent.server.script([tool_calls([("retrieve_knowledge", args)]), text("So it is.")])
-    await agent.say("Turn on the bed light")
+    await agent.act(("retrieve_knowledge", args), sentence="Turn on the bed light")
     told: dict[str, Any] = json.loads(agent.server.chats[-1].messages[-1]["content"])
     assert told["success"], told
     return dict(told["result"])
@@ -310,63 +264,12 @@ async def test_only_what_changed_is_indexed_again(
     assert not passages(agent)
 
 
-async def test_several_folders_of_one_collection(start: Start, texts: Path) -> None:
-    """Each folder stands for its own files; one that is gone takes them with it."""
-    notes = texts.parent / "notes"
-    notes.mkdir()
-    (notes / "wifi.md").write_text("The guest network is called Sunflower.", encoding="utf-8")
-    agent = await start()
-    await fill(agent)
-    assert (await fill(agent, folder="texts/notes"))["chunks"] == 4
-    (notes / "wifi.md").unlink()
-    notes.rmdir()
-    assert await fill(agent, folder="texts/notes") == FILLED | {"files": 0, "indexed": 0, "skipped": 3}
-    with pytest.raises(ServiceValidationError, match="no folder"):
-        await fill(agent, folder="texts/notes")
-
-
-async def test_an_emptied_collection(start: Start, other_model_server: ModelServer, texts: Path) -> None:
-    """Without files nothing is found, by words or by meaning, and the collection counts as missing."""
-    agent = await start(**embedding_options(other_model_server))
-    await fill(agent)
-    for name in ("coffee.md", "bins.txt"):
-        (texts / name).unlink()
-    assert (await fill(agent))["chunks"] == 0
-    await agent.say("Fill the tank with vinegar and press what?")
-    assert not passages(agent)
-    assert issues(agent.hass) == {"collection_missing"}
-
-
 async def test_files_that_are_not_taken_are_named(start: Start, texts: Path) -> None:
     (texts / "picture.txt").write_bytes(b"\x89PNG\x00")
     agent = await start()
     report = await fill(agent)
     assert report["failed"] == 1
     assert report["refused"] == {"texts/manuals/picture.txt": "it is no text"}
-
-
-async def test_an_index_in_the_making_is_not_lost(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A turn that cannot wait for it goes on without; it is made once, and there for the next one."""
-    agent = await start()
-    made, released = [], threading.Event()
-
-    class SlowIndex(PassageIndex):
-        def __init__(self, documents: Iterable[KnowledgeDocument]) -> None:
-            released.wait()
-            made.append(self)
-            super().__init__(documents)
-
-    monkeypatch.setattr(library, "PassageIndex", SlowIndex)
-    monkeypatch.setattr("custom_components.home_agent.context.manager.PROVIDER_SECONDS", 0.05)
-    await agent.entry.runtime_data.library.async_index_folder("manuals", "texts/manuals")
-    await converse(agent)
-    assert not passages(agent)
-    released.set()
-    monkeypatch.setattr("custom_components.home_agent.context.manager.PROVIDER_SECONDS", 60)
-    await settled(agent.hass)
-    await converse(agent)
-    assert passages(agent)
-    assert len(made) == 1
 
 
 async def test_they_are_there_until_the_agent_is_removed(
@@ -441,21 +344,6 @@ async def test_a_missing_collection_is_a_warning(
     assert passages(agent)
     await fill(agent, "recipes")
     assert not issues(agent.hass)
-
-
-async def test_what_cannot_be_looked_for_is_not_missing(
-    start: Start, other_model_server: ModelServer
-) -> None:
-    """A store that is down says nothing about its collections."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    options = embedding_options(
-        other_model_server, vector_db_backend="chroma", vector_db_host="127.0.0.1", vector_db_port=port
-    )
-    agent = await start(**options)
-    await agent.say("How do I descale the coffee machine?")
-    assert not passages(agent)
-    assert "collection_missing" not in issues(agent.hass)
 
 
 async def test_a_collection_on_a_real_chroma_server(

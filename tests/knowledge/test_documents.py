@@ -21,7 +21,6 @@ COUNTER = "light.kitchen_counter"
 LAMP = "light.reading_lamp"
 HIDDEN = "light.secret_light"
 LOCK = "lock.front_door"
-THERMOMETER = "sensor.kitchen_temperature"
 AT_TEN = {"trigger": "time", "at": "22:00:00"}
 KITCHEN_ON = {"action": "light.turn_on", "target": {"entity_id": KITCHEN}}
 
@@ -77,107 +76,8 @@ async def test_whole_automation(hass: HomeAssistant, knowledge: HouseKnowledge) 
     assert document.person is None
 
 
-TRIGGERS: list[tuple[Any, str]] = [
-    ({"platform": "time", "at": ["06:30:00", "07:15:20"]}, "{platform: time, at: [06:30:00, 07:15:20]}"),
-    (
-        {"trigger": "template", "value_template": "{{ is_state('light.reading_lamp', 'on') }}"},
-        "{trigger: template, value_template: {{ is_state('Reading Lamp', 'on') }}}",
-    ),
-    (
-        {"triggers": [AT_TEN, {"trigger": "sun", "event": "sunset"}]},
-        "{triggers: [{trigger: time, at: 22:00:00}, {trigger: sun, event: sunset}]}",
-    ),
-    (
-        {
-            "trigger": "light.brightness_crossed_threshold",
-            "target": {"area_id": "kitchen"},
-            "options": {
-                "behavior": "each",
-                "for": "00:00:00",
-                "threshold": {"type": "above", "value": {"number": 50, "unit_of_measurement": "%"}},
-            },
-        },
-        (
-            "{trigger: light.brightness_crossed_threshold, area_id: Kitchen, behavior: each, "
-            "for: 00:00:00, threshold: type above, value number 50, unit of measurement %}"
-        ),
-    ),
-    (
-        {"trigger": "zone", "entity_id": "person.anna", "zone": "zone.work", "event": "leave"},
-        "{trigger: zone, entity_id: somebody, zone: a place, event: leave}",
-    ),
-    (
-        {"trigger": "time", "at": {"entity_id": THERMOMETER, "offset": "-01:00:00"}},
-        "{trigger: time, at: {entity_id: Kitchen Temperature, offset: -01:00:00}}",
-    ),
-]
-CONDITIONS: list[tuple[Any, str]] = [
-    (
-        {"condition": "state", "entity_id": [KITCHEN, LAMP], "match": "any", "state": "on"},
-        "{condition: state, entity_id: [Kitchen Ceiling, Reading Lamp], match: any, state: on}",
-    ),
-    (
-        "{{ states('sensor.kitchen_temperature') | float > 20 }}",
-        "{{ states('Kitchen Temperature') | float > 20 }}",
-    ),
-    (
-        {
-            "or": [
-                {"condition": "sun", "after": "sunset"},
-                {"condition": "state", "entity_id": LAMP, "state": "on"},
-            ]
-        },
-        "{or: [{condition: sun, after: sunset}, {condition: state, entity_id: Reading Lamp, state: on}]}",
-    ),
-]
 LAMP_OFF = {"action": "light.turn_off", "target": {"entity_id": LAMP}}
 IS_DARK = {"condition": "sun", "after": "sunset"}
-ACTIONS: list[tuple[Any, str]] = [
-    (
-        {"service": "light.turn_on", "entity_id": KITCHEN, "data": {"transition": 2}},
-        "{entity_id: Kitchen Ceiling, transition: 2, action: light.turn_on}",
-    ),
-    (
-        [{"choose": [{"conditions": [IS_DARK], "sequence": [KITCHEN_ON]}], "default": [LAMP_OFF]}],
-        (
-            "{choose: [{conditions: [{condition: sun, after: sunset}], "
-            "sequence: [{action: light.turn_on, entity_id: Kitchen Ceiling}]}], "
-            "default: [{action: light.turn_off, entity_id: Reading Lamp}]}"
-        ),
-    ),
-    (
-        [
-            {"wait_for_trigger": [{"trigger": "state", "entity_id": LOCK, "to": "locked"}], "timeout": 90},
-            KITCHEN_ON,
-        ],
-        (
-            "[{wait_for_trigger: [{trigger: state, entity_id: Front Door, to: locked}], "
-            "timeout: 90}, {action: light.turn_on, entity_id: Kitchen Ceiling}]"
-        ),
-    ),
-    (
-        [KITCHEN_ON, {"action": "notify.mobile_app_anna", "data": {"title": "Home", "message": "Door open"}}],
-        (
-            "[{action: light.turn_on, entity_id: Kitchen Ceiling}, {action: notify, title: Home, "
-            "message: Door open}]"
-        ),
-    ),
-    ([{**LAMP_OFF, "enabled": False}, KITCHEN_ON], "{action: light.turn_on, entity_id: Kitchen Ceiling}"),
-]
-
-
-async def test_parts(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
-    """Triggers, conditions and actions, each in an automation of its own."""
-    plain = {"triggers": AT_TEN, "actions": KITCHEN_ON}
-    cases = [
-        *(({**plain, "triggers": given}, f" When: {shown}. Then:") for given, shown in TRIGGERS),
-        *(({**plain, "conditions": [given]}, f"Only if: {shown}") for given, shown in CONDITIONS),
-        *(({**plain, "actions": given}, f"Then: {shown}. Touches:") for given, shown in ACTIONS),
-    ]
-    found = await automations(hass, knowledge, *(config for config, _shown in cases))
-    texts = {document.title: document.text for document in found}
-    for number, (_config, shown) in enumerate(cases):
-        assert shown in texts[f"Auto {number}"]
 
 
 async def test_what_is_not_exposed_has_no_name(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
@@ -226,47 +126,6 @@ async def test_secrets_stay_out(hass: HomeAssistant, knowledge: HouseKnowledge) 
     assert "{action: lock.unlock, entity_id: Front Door}" in text
     for secret in ("5f3a", "geheim", "4711", "tok-123", "k-1", "0815"):
         assert secret not in text
-
-
-async def test_only_listed_keys_are_shown(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
-    """Keys of other meaning may hold anything, at any depth and in the data of any action."""
-    found = await automations(
-        hass,
-        knowledge,
-        {
-            "triggers": [
-                {"trigger": "event", "event_type": "call", "context": {"user_id": "user-1"}},
-                {
-                    "trigger": "some.thing",
-                    "options": {"api_key": "key-2", "level": "high"},
-                    "other": "text-3",
-                },
-            ],
-            "actions": [
-                KITCHEN_ON,
-                {"variables": {"x": "text-4"}},
-                {"if": [IS_DARK], "then": [{"wait_for_trigger": [{"trigger": "tag", "tag_id": "tag-5"}]}]},
-                {"action": "mqtt.publish", "data": {"topic": "t", "payload": "text-6"}},
-                {"action": "light.turn_on", "data": {"profile": "text-7"}, "metadata": {"name": "text-8"}},
-            ],
-        },
-    )
-    (document,) = found
-    assert "{trigger: some.thing, level: high}" in document.text
-    assert "{trigger: tag}" in document.text
-    assert "{action: mqtt.publish}" in document.text
-    for number in range(1, 9):
-        assert f"-{number}" not in document.text
-
-
-async def test_own_exposure_is_enough(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
-    """An automation that is exposed is known though nothing in it is; by what it may say."""
-    config = {"alias": "Night", "triggers": AT_TEN, "actions": [{"action": "homeassistant.reload_all"}]}
-    assert await automations(hass, knowledge, config) == []
-    async_expose_entity(hass, "conversation", "automation.night", should_expose=True)
-    found = await documents(hass, knowledge)
-    assert found["automation:night"].entity_ids == ("automation.night",)
-    assert "Then: {action: homeassistant.reload_all}." in found["automation:night"].text
 
 
 async def test_touched_through_scripts_scenes_and_labels(
@@ -322,19 +181,6 @@ actions: [{action: light.turn_on, target: {entity_id: !input lamp}}]
         "When: {trigger: sun, event: sunset}. Then: {action: light.turn_on, entity_id: Reading Lamp}. "
         "Touches: Reading Lamp (Living Room)."
     ) in document.text
-
-
-async def test_broken_and_strange_configurations(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
-    """One that does not load is told as far as it can be read, and costs the others nothing."""
-    found = await automations(
-        hass,
-        knowledge,
-        {"triggers": AT_TEN, "actions": [{"action": "light.turn_on", "target": 5}, {"wait": 3}, KITCHEN_ON]},
-        {"triggers": {"trigger": "no.such"}, "actions": [KITCHEN_ON]},
-        {"triggers": AT_TEN, "actions": [KITCHEN_ON]},
-    )
-    assert "Auto 2" in {document.title for document in found}
-    assert all(len(document.text) < 2000 for document in found)
 
 
 async def test_texts_are_bounded(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
@@ -434,8 +280,3 @@ async def test_changes_are_followed(hass: HomeAssistant, knowledge: HouseKnowled
     assert "automation:one" not in await knowledge.async_documents()
     knowledge.async_stop()
     await knowledge._house.async_stop()
-
-
-async def test_no_recorder_no_summaries(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
-    await knowledge.async_refresh()
-    assert {document.source for document in (await documents(hass, knowledge)).values()} == {"area"}

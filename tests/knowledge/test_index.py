@@ -6,15 +6,14 @@ import sys
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import async_capture_events, get_system_health_info
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, HomeAssistant
-from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.requirements import RequirementsNotFound
-from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
 from tests.helpers.checks import every
 from tests.helpers.indexed import async_indexed, embedded, embedding_options, issues, later, settled
@@ -96,69 +95,6 @@ async def test_follows_changes_when_it_is_calm(agent: Agent, embedder: ModelServ
     assert "light.reading_lamp" not in [
         hit.id for hit in await semantic.async_search("home_entities", "reading lamp", 20)
     ]
-
-
-async def test_an_action_waits_for_the_index_to_open(agent: Agent) -> None:
-    """Right after the start its response counts everything, too."""
-    assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
-    assert (await reindexed(agent))["total"] > 0
-
-
-async def test_progress_is_told(agent: Agent, embedder: ModelServer) -> None:
-    """By an event at the end of a run."""
-    events = async_capture_events(agent.hass, "home_agent.index.progress")
-    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
-    response = await reindexed(agent)
-    assert response["indexed"] == 1
-    last = [event.data for event in events if event.data["collection"] == "home_entities"][-1]
-    assert {key: last[key] for key in ("status", "done", "total", "failed")} == {
-        "status": "completed",
-        "done": response["total"],
-        "total": response["total"],
-        "failed": 0,
-    }
-
-
-async def test_index_entity(agent: Agent) -> None:
-    """One entity: unchanged, new, hidden."""
-
-    async def index(entity_id: str) -> str:
-        response = await call_action(agent.hass, "index_entity", {"entity_id": entity_id})
-        assert response["entity_id"] == entity_id
-        return str(response["status"])
-
-    assert await index("light.bed_light") == "unchanged"
-    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
-    await settled(agent.hass)
-    assert await index("light.bed_light") == "indexed"
-    assert await index("light.secret_light") == "not_exposed"
-
-
-async def test_an_embedder_that_fails_is_told(agent: Agent, embedder: ModelServer) -> None:
-    """Without a response to look at, an action that could not do its work raises."""
-    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
-    embedder.on(on_path("/embeddings"), status(500))
-    with pytest.raises(HomeAssistantError) as raised:
-        await agent.hass.services.async_call("home_agent", "reindex_entities", {}, blocking=True)
-    assert raised.value.translation_key == "index_failed"
-    with pytest.raises(HomeAssistantError):
-        await agent.hass.services.async_call(
-            "button", "press", {"entity_id": "button.home_agent_sync_now"}, blocking=True
-        )
-    await settled(agent.hass)
-    assert issues(agent.hass) == {"embedder_unavailable"}
-    assert state_of(agent, "index") == "unavailable"
-
-
-async def test_for_administrators(agent: Agent) -> None:
-    """Others do not start work for a whole house."""
-    await agent.hass.auth.async_create_user("Owner")  # the first one may everything
-    user = await agent.hass.auth.async_create_user("Guest", group_ids=["system-users"])
-    for action, data in (("reindex_entities", {}), ("index_entity", {"entity_id": "light.bed_light"})):
-        with pytest.raises(Unauthorized):
-            await agent.hass.services.async_call(
-                "home_agent", action, data, blocking=True, context=Context(user_id=user.id)
-            )
 
 
 async def test_button_and_reload_bring_everything_in_step(agent: Agent, embedder: ModelServer) -> None:
@@ -292,13 +228,3 @@ async def test_diagnostics(agent: Agent, embedder: ModelServer) -> None:
     await settled(agent.hass)
     shown = await async_get_config_entry_diagnostics(agent.hass, agent.entry)
     assert shown["index"]["faults"] == {"embedder": "embedder_unavailable"}
-
-
-async def test_system_health_of_several_agents(agent: Agent, other_model_server: ModelServer) -> None:
-    """The server of each agent is asked."""
-    other = await async_add_agent(agent.hass, other_model_server)
-    other_model_server.stop()
-    agent.hass.config_entries.async_update_entry(other.entry, title="Cloud")
-    assert await async_setup_component(agent.hass, "system_health", {})
-    info = await get_system_health_info(agent.hass, "home_agent")
-    assert await info["server"] == "Home Agent: ok, Cloud: unreachable"

@@ -19,8 +19,7 @@ from tests.helpers.agent import Agent, speech
 from tests.helpers.indexed import async_indexed, embedding_options, issues, later, settled
 from tests.servers.chroma import ChromaServer
 from tests.servers.chroma_between import ChromaBetween
-from tests.servers.loopback import Captured
-from tests.servers.model_server import ModelServer, embedding, on_path
+from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import Reply, hang, reset, status, text
 
 type Break = Callable[[ModelServer], None]
@@ -258,45 +257,6 @@ async def test_chroma_read_only(
         assert not issues(hass)
         assert "light.bed_light" in await found(agent, "Moonbeam")
         assert "light.reading_lamp" not in await found(agent)
-
-
-def failing(word: str) -> Callable[[Captured], Reply]:
-    """Return an embedder that takes offence at texts with a word."""
-
-    def answer(request: Captured) -> Reply:
-        texts = request.json["input"]
-        if any(word in text for text in texts):
-            return status(400, {"error": {"message": "cannot embed this"}})
-        return vectors(*(embedding(text, 256) for text in texts))
-
-    return answer
-
-
-async def test_one_text_that_cannot_be_embedded(
-    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
-) -> None:
-    """It costs itself only."""
-    embedder.on(on_path("/embeddings"), failing("Bed Light"))
-    async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
-        assert "light.reading_lamp" in await found(agent)
-        assert "light.bed_light" not in await found(agent, "Bed")
-        assert not issues(hass)
-
-
-async def test_a_fault_that_comes_back(
-    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
-) -> None:
-    """A part that answers attempts and fails at work is tried after pauses; no issue outlives the entry."""
-    async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
-        embedder.on(on_path("/embeddings"), failing("reading"))
-        assert await found(agent) == []  # the attempt works, so it is well again
-        assert not issues(hass)
-        assert await found(agent) == []
-        assert issues(hass) == {"embedder_unavailable"}
-        before = len(embedder.requests)
-        await later(hass, 1)
-        assert len(embedder.requests) == before
-    assert not issues(hass)
 
 
 async def test_a_collection_of_another_embedder(

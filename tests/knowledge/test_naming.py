@@ -111,11 +111,3 @@ async def test_single_things(
             told = await found(agent, f"what switches {state.name} by itself")
             assert wanted <= told, state.name
             assert len(told - wanted) <= 1, state.name
-
-
-async def test_what_names_nothing_is_not_cut(
-    hass: HomeAssistant, model_server: ModelServer, rooms: dict[str, list[str]]
-) -> None:
-    """A question about all the house gets what ranks best."""
-    agent = await async_add_agent(hass, model_server)
-    assert len(await found(agent, "what happens in the evening by itself")) > len(KINDS)

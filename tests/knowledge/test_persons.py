@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.knowledge.speaker import async_find_person, async_person_of_user
+from custom_components.home_agent.knowledge.speaker import async_person_of_user
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
@@ -38,25 +38,6 @@ async def test_a_user_is_the_person_who_has_the_account(hass: HomeAssistant, use
     assert (ben.id, ben.name) == (f"user:{users['ben']}", "Ben")
     assert await async_person_of_user(hass, None) is None
     assert await async_person_of_user(hass, "gone") is None
-
-
-async def test_a_person_is_found_by_id_and_by_name(
-    hass: HomeAssistant, users: dict[str, str], subtests: pytest.Subtests
-) -> None:
-    """Whoever calls a service may write what is at hand."""
-    for said in ["person.anna", "p-anna", "anna", " ANNA "]:
-        with subtests.test(said=said):
-            found = await async_find_person(hass, said)
-            assert found is not None
-            assert found.id == "p-anna"
-
-
-async def test_whom_nobody_knows_is_nobody(hass: HomeAssistant, users: dict[str, str]) -> None:
-    """A user is found by id, with and without the prefix."""
-    ben = await async_find_person(hass, f"user:{users['ben']}")
-    assert ben is not None
-    assert ben.name == "Ben"
-    assert await async_find_person(hass, "zoe") is None
 
 
 async def test_the_model_is_told_who_speaks(

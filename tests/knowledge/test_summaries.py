@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from custom_components.home_agent.knowledge import summaries
 from custom_components.home_agent.knowledge.house import House
 from custom_components.home_agent.knowledge.semantic import KnowledgeDocument
-from custom_components.home_agent.knowledge.summaries import SUMMARY_CHARS, SummarySource
+from custom_components.home_agent.knowledge.summaries import SummarySource
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import Recorder
 from homeassistant.components.recorder.models import StatisticMeanType
@@ -130,17 +130,6 @@ async def test_hidden_entities_are_not_told(rooms: QueryHouse, freezer: FrozenDa
     assert list(await source.async_documents()) == []
 
 
-async def test_long_summaries_are_cut(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
-    for number in range(90):
-        rooms.add(f"light.lamp_{number}", "on", area="Kitchen")
-    await async_wait_recording_done(rooms.hass)
-    freezer.move_to(NOON + timedelta(hours=1))
-    (document,) = (await summary(rooms)).values()
-    assert len(document.text) <= SUMMARY_CHARS + 40
-    assert 40 < len(document.entity_ids) < 90
-    assert document.text.endswith(f" {90 - len(document.entity_ids)} more were in use.")
-
-
 async def test_read_at_start_and_every_six_hours(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
     await record(rooms, freezer, LIGHT, [(5, "on")], area="Kitchen")
     source = SummarySource(rooms.hass, rooms.house)
@@ -183,16 +172,3 @@ async def test_failing_database_leaves_the_old_figures(
     assert len(list(await source.async_documents())) == 1
     assert "OperationalError" in caplog.text
     assert "secret" not in caplog.text
-
-
-async def test_still_starting_recorder_is_tried_later(
-    rooms: QueryHouse, recorder_mock: Recorder, freezer: FrozenDateTimeFactory
-) -> None:
-    await record(rooms, freezer, LIGHT, [(5, "on")])
-    source = SummarySource(rooms.hass, rooms.house)
-    recorder_mock.async_recorder_ready.clear()
-    await source.async_refresh()
-    assert list(await source.async_documents()) == []
-    recorder_mock.async_recorder_ready.set()
-    await source.async_refresh()
-    assert len(list(await source.async_documents())) == 1

@@ -20,8 +20,9 @@ from custom_components.home_agent.languages import (
 )
 from custom_components.home_agent.texts import fold, plain
 from homeassistant.core import HomeAssistant
-from scripts.lib.languages import readers, written
+from scripts.lib.languages import written
 from tests.helpers.agent import async_agent
+from tests.helpers.checks import for_each
 from tests.servers.model_server import ModelServer
 
 NONE_YET: dict[str, str] = {
@@ -69,13 +70,6 @@ def described(line: str = "") -> Iterator[str]:
             yield from (f"{section}.{name}" for name in re.findall(r"`(\w+)`", paragraph))
 
 
-def test_each_table_is_described_and_read() -> None:
-    """A table that no file has, or that no module names, is of no use."""
-    held = readers()
-    assert held.keys() == {*described(), "unspaced"}
-    assert not [name for name, modules in held.items() if not modules]
-
-
 def test_gaps_are_named() -> None:
     """A new section or language must be complete, or its gaps must be listed here."""
     found: dict[str, set[str]] = {}
@@ -90,7 +84,7 @@ def test_gaps_are_named() -> None:
     assert told == {(section, language) for section in strict for language in GAPS.get(section, ())}
 
 
-@pytest.mark.parametrize("language", sorted(WHOLE))
+@for_each("language", sorted(WHOLE))
 def test_sentences_can_be_read(language: str) -> None:
     """A language of Europe has words for orders and questions, and for what an answer denies."""
     named = (
@@ -103,20 +97,7 @@ def test_sentences_can_be_read(language: str) -> None:
     assert not {name for name in (*named, "replies.fails") if not words(language, name)}
 
 
-@pytest.mark.parametrize("language", sorted(WHOLE))
-def test_everyday_words_are_whole(language: str) -> None:
-    """All whole languages name the same kinds of things and places."""
-    for name in ("names.domains", "concepts.classes", "concepts.places", "concepts.things"):
-        assert set(table(language, name)) == set(table("en", name)), name
-    assert language == "en" or set(table(language, "names.colors")) == set(table("de", "names.colors"))
-
-
-def test_a_language_without_a_file() -> None:
-    assert find("tlh") is None
-    assert len(list(gaps("tlh"))) == len(STRICTER)
-
-
-@pytest.mark.parametrize("language", languages())
+@for_each("language", languages())
 def test_a_file(language: str) -> None:
     """Each of its tables is true, or a list without blanks and duplicates.
 
@@ -138,7 +119,7 @@ def test_a_file(language: str) -> None:
     assert all(number.strip() for number in words_to_99(language))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("language", "spelt"),
     [
         ("en", {10: "ten", 21: "twenty-one", 99: "ninety-nine"}),
@@ -157,7 +138,7 @@ def test_numbers_in_words(language: str, spelt: dict[int, str]) -> None:
     assert {number: words_to_99(language)[number - 10] for number in spelt} == spelt
 
 
-@pytest.mark.parametrize("language", languages())
+@for_each("language", languages())
 def test_words_do_not_contradict_each_other(language: str) -> None:
     """No phrase means yes and no."""
     for first, second in (("answers.yes", "answers.no"), ("answers.go_ahead", "answers.no")):
@@ -167,7 +148,7 @@ def test_words_do_not_contradict_each_other(language: str) -> None:
         assert not fillers & {*map(fold, words(language, f"answers.{name}"))}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "language"),
     [
         ("en", "en"),
@@ -200,14 +181,3 @@ async def test_a_gap_is_told(
     hass.config.language = "tlh"
     await async_agent(hass, model_server)
     assert "the model alone judges whether a sentence is a question" in caplog.text
-
-
-@pytest.mark.parametrize("language", sorted(WHOLE))
-def test_topics_are_whole(language: str) -> None:
-    """A language of Europe has the states and the kinds that people ask about."""
-    named = ("on", "off", "open", "closed", "locked", "secure", "playing", "offline", "low")
-    named += ("which", "follow", "other", "weak")
-    assert not {name for name in named if not words(language, f"topics.{name}")}
-    kinds = set(table("en", "topics.kinds")) - {"camera", "cover.gate", "person"}
-    told = {*table(language, "topics.kinds"), *table(language, "names.domains")}
-    assert not kinds - told

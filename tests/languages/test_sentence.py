@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 import re
 
-import pytest
-
 from custom_components.home_agent.languages import languages_with
 from custom_components.home_agent.languages.sentence import Mood, Wait, read, times_in
 from custom_components.home_agent.when import in_english
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.spoken import QUESTIONS, REASONS, REQUESTS
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "said_about_doors.tsv"
@@ -90,7 +88,7 @@ def spellings(sentence: str) -> Iterator[str]:
     yield re.sub(r"[.,!?¿¡;:？！。、]", "", sentence).strip().lower()  # noqa: RUF001 - full width ones
 
 
-@pytest.mark.parametrize("language", PLAIN)
+@for_each("language", PLAIN)
 def test_one_thing_to_do(language: str) -> None:
     """One clause with one thing to do, politely or not."""
     for sentence in (each for said in PLAIN[language] for each in spellings(said)):
@@ -98,7 +96,7 @@ def test_one_thing_to_do(language: str) -> None:
         assert (reading.kind, reading.is_plain, reading.is_joined) == (Mood.ORDER, True, False), sentence
 
 
-@pytest.mark.parametrize("language", SEVERAL)
+@for_each("language", SEVERAL)
 def test_several_things_in_one_clause(language: str) -> None:
     """Several things in one clause are one order, of which not only a part may be confirmed."""
     for sentence in spellings(SEVERAL[language]):
@@ -106,13 +104,13 @@ def test_several_things_in_one_clause(language: str) -> None:
         assert (reading.is_plain, reading.is_joined) == (True, True), sentence
 
 
-@pytest.mark.parametrize("language", MORE)
+@for_each("language", MORE)
 def test_more_than_one_order(language: str) -> None:
     """Two orders, and a question alone or beside an order, are for the model."""
     assert not [sentence for sentence in MORE[language] if read(sentence, language).is_plain]
 
 
-@pytest.mark.parametrize("language", sorted(set(QUESTIONS) & set(languages_with("questions.commands"))))
+@for_each("language", sorted(set(QUESTIONS) & set(languages_with("questions.commands"))))
 def test_questions(language: str) -> None:
     """With a question mark all of them only ask; without one those of which that is certain."""
     asked = QUESTIONS[language]
@@ -122,21 +120,21 @@ def test_questions(language: str) -> None:
     assert len(bare) <= len(asked) * (0.65 if language in SAME_ORDER else 0), bare
 
 
-@pytest.mark.parametrize("language", sorted(set(REQUESTS) & set(languages_with("questions.commands"))))
+@for_each("language", sorted(set(REQUESTS) & set(languages_with("questions.commands"))))
 def test_requests_are_never_refused(language: str) -> None:
     for said in REQUESTS[language]:
         for sentence in spellings(said):
             assert refusals(sentence, language) == [], sentence
 
 
-@pytest.mark.parametrize("language", REASONS)
+@for_each("language", REASONS)
 def test_why_and_who_are_questions(language: str) -> None:
     asked = [each for sentence in every(REASONS[language]) for each in spellings(sentence)]
     missed = [sentence for sentence in asked if not read(sentence, language).only_asks]
     assert len(missed) <= len(asked) * 0.15, missed
 
 
-@pytest.mark.parametrize("language", languages_with("questions.commands"))
+@for_each("language", languages_with("questions.commands"))
 def test_what_is_said_about_doors(language: str) -> None:
     """An order is never taken for a question; of an order without a mark a negation may be misread."""
     lines = [(wanted, sentence) for wanted, spoken, sentence in DOORS if spoken == language]
@@ -150,7 +148,7 @@ def test_what_is_said_about_doors(language: str) -> None:
     assert len(missed) <= max(1, len(certain) * 0.2), missed
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sentence",
     [
         "why on earth is that lamp still on just switch the thing off",
@@ -168,7 +166,7 @@ def test_an_order_beside_anything_else_is_an_order(sentence: str) -> None:
     assert refusals(sentence, "en") == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("language", "sentence", "waits"),
     [
         ("en", "turn off the lights in ten minutes", {Wait.TIME}),
@@ -207,7 +205,7 @@ def test_what_one_order_waits_for(language: str, sentence: str, waits: set[Wait]
     assert read(sentence, language).waits == waits
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("language", "sentence", "rest"),
     [
         ("en", "all lights upstairs but not leo's", "all lights upstairs"),
@@ -220,7 +218,7 @@ def test_what_is_excepted_is_no_place(language: str, sentence: str, rest: str) -
     assert read(sentence, language).without_exceptions == rest
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "language", "kind"),
     [
         ("Can you turn on the light?", "en", Mood.ORDER),
@@ -252,7 +250,7 @@ def test_what_a_sentence_wants(sentence: str, language: str, kind: Mood) -> None
     assert read(sentence, language).kind is kind
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "language", "waits"),
     [
         ("tell Tom at six that dinner is in ten minutes", "en", (Wait.TIME, Wait.TIME)),
@@ -264,7 +262,7 @@ def test_times_that_a_text_names(text: str, language: str, waits: tuple[Wait, ..
     assert times_in(text, language) == waits
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "language", "english"),
     [
         ("20 Minuten", "en", "20 minute"),

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 from unittest.mock import AsyncMock
 
-from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.context.providers.texts import RELEVANT
@@ -18,7 +17,6 @@ from custom_components.home_agent.memory.records import (
     is_visible,
     strength,
 )
-from custom_components.home_agent.memory.sentences import likeness
 from homeassistant.util import dt as dt_util
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 
@@ -165,23 +163,3 @@ def test_use_strengthens_and_time_weakens() -> None:
     assert strength(memory, NOW + timedelta(days=2), 0.1) == pytest.approx(0.405)
     told = made("The dog is called Bello", Origin.TOLD, importance=0.5, heard=Provenance(at=NOW))
     assert strength(told, NOW + timedelta(days=200), 0.1) == pytest.approx(0.5)
-
-
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_likeness_is_a_share(one: str, other: str) -> None:
-    """It is the same both ways, and full for the same sentence."""
-    assert likeness(one, other) == likeness(other, one)
-    assert 0.0 <= likeness(one, other) <= 1.0
-
-
-@given(
-    owner=st.sampled_from([None, "anna", "ben"]),
-    private=st.booleans(),
-    viewer=st.sampled_from([None, "anna"]),
-)
-def test_nobody_sees_what_is_another_person_s(owner: str | None, private: bool, viewer: str | None) -> None:
-    """And who is not known sees nothing private."""
-    visible = is_visible(made("x", person=owner, private=private), viewer)
-    assert not (visible and owner not in (None, viewer))
-    assert not (visible and viewer is None and (private or owner is not None))
-    assert visible or owner is not None or private

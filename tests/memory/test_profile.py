@@ -4,19 +4,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import AsyncMock
 
-from hypothesis import given, strategies as st
 import pytest
 
-from custom_components.home_agent.errors import PermissionDenied, ValidationError
+from custom_components.home_agent.errors import PermissionDenied
 from custom_components.home_agent.memory.profile import (
     CONFIDENCE,
-    MAX_ENTRIES,
     Profile,
     default_sensitivity,
     documents,
 )
-from custom_components.home_agent.memory.records import Origin, ProfileEntry, Sensitivity, is_entry_visible
-from custom_components.home_agent.safety.disclosure import AT_HOME, Disclosure
+from custom_components.home_agent.memory.records import Origin, ProfileEntry, Sensitivity
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -86,42 +83,6 @@ async def test_codes_are_refused(profile: Profile) -> None:
         with pytest.raises(PermissionDenied):
             await profile.async_note(entry(value, key=key))
     assert not profile.records()
-
-
-async def test_it_is_bounded(profile: Profile) -> None:
-    """The least sure goes first; what was told is never dropped."""
-    for number in range(MAX_ENTRIES):
-        origin = Origin.OBSERVED if number == 7 else Origin.TOLD
-        await profile.async_note(entry(f"tea {number}", key=f"k{number}", origin=origin))
-    await profile.async_note(entry("one more", key="more"))
-    assert len(profile.records()) == MAX_ENTRIES
-    assert profile.get("profile:anna:food:k7") is None
-    with pytest.raises(ValidationError):
-        await profile.async_note(entry("too much", key="last"))
-    await profile.async_note(entry("Ben has room", key="last", person="ben"))
-    long = await profile.async_note(entry("x" * 5000, key="k1"))
-    assert len(long.value) == 200
-
-
-@given(
-    whose=st.sampled_from([None, "anna", "ben"]),
-    speaker=st.sampled_from([None, "anna", "ben"]),
-    sensitivity=st.sampled_from(list(Sensitivity)),
-    people=st.booleans(),
-    home=st.booleans(),
-)
-def test_who_may_see(
-    whose: str | None, speaker: str | None, sensitivity: Sensitivity, people: bool, home: bool
-) -> None:
-    """Nobody sees another's; somebody unknown what is the household's and public; outside only that."""
-    model = AT_HOME if home else Disclosure(people=people, states=True)
-    seen = is_entry_visible(entry(person=whose, sensitivity=sensitivity), speaker, model)
-    if seen:
-        assert whose in (None, speaker)
-        assert speaker is not None or sensitivity is Sensitivity.PUBLIC
-        assert home or (people and sensitivity is Sensitivity.PUBLIC)
-    if home and whose == speaker and speaker is not None:
-        assert seen
 
 
 def test_what_is_delicate_is_sensitive_from_the_start() -> None:

@@ -2,11 +2,9 @@
 
 import json
 
-from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.memory.extractor import (
-    MAX_CANDIDATES,
     Candidate,
     Reason,
     read_candidates,
@@ -66,11 +64,6 @@ def test_what_does_not_last_is_named(subtests: pytest.Subtests) -> None:
             assert judged(content) is reason
 
 
-def test_what_counts_little_is_left() -> None:
-    """The limit is the option's."""
-    assert judged("Anna saw a red car", importance=0.2) is Reason.UNIMPORTANT
-
-
 ONE = {"content": "Anna is vegetarian", "type": "preference", "importance": 0.8, "about": "speaker"}
 
 
@@ -89,26 +82,6 @@ def test_replies_are_read(subtests: pytest.Subtests) -> None:
             assert read_candidates(reply) == [expected]
 
 
-def test_odd_replies(subtests: pytest.Subtests) -> None:
-    """An empty list is an answer, prose is none, and no reply fills the memory."""
-    for reply, contents in [
-        ('{"memories": []}', []),
-        ("Nothing to remember.", None),
-        ("", None),
-        ('{"memories": ["Anna sings", "", 7, {"content": " "}]}', ["Anna sings"]),
-        (json.dumps({"memories": [ONE] * 50}), ["Anna is vegetarian"] * MAX_CANDIDATES),
-    ]:
-        with subtests.test(reply=reply, contents=contents):
-            found = read_candidates(reply)
-            assert (None if found is None else [candidate.content for candidate in found]) == contents
-
-
-@given(st.text(alphabet='{}[]",:abc \n\\`0', max_size=200))
-def test_any_reply_can_be_read(reply: str) -> None:
-    """Nothing that a model writes raises."""
-    read_candidates(reply)
-
-
 def test_who_asks_to_remember_is_heard(subtests: pytest.Subtests) -> None:
     """In the languages that are spoken."""
     for sentence in [
@@ -122,15 +95,3 @@ def test_who_asks_to_remember_is_heard(subtests: pytest.Subtests) -> None:
     ]:
         with subtests.test(sentence=sentence):
             assert asks_to_remember(sentence)
-
-
-def test_who_does_not_ask_is_not_taken_to(subtests: pytest.Subtests) -> None:
-    """A question for what is remembered asks for something else."""
-    for sentence in [
-        "Do you remember my birthday?",
-        "What do you remember about me?",
-        "I like tea",
-        "Turn on the light",
-    ]:
-        with subtests.test(sentence=sentence):
-            assert not asks_to_remember(sentence)

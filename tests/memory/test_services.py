@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from homeassistant.auth.const import GROUP_ID_USER
 from homeassistant.auth.models import Group
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_agent, call_action
 from tests.servers.model_server import ModelServer
@@ -60,27 +59,6 @@ async def test_what_is_added_is_listed_and_found(hass: HomeAssistant, users: dic
     assert (await run(hass, "search_memories", query="sings", min_importance=0.8))["total"] == 0
 
 
-async def test_everybody_reaches_their_own(hass: HomeAssistant, users: dict[str, Context]) -> None:
-    """And the household's; nothing of somebody else's, whatever they ask for."""
-    of_anna = (await run(hass, "add_memory", content="Anna sings", person="anna"))["memory_id"]
-    of_all = (await run(hass, "add_memory", content="We sing on Sundays"))["memory_id"]
-    assert await contents(hass, users["ben"]) == ["We sing on Sundays"]
-    assert await contents(hass, users["ben"], person="anna") == []
-    assert await contents(hass, users["anna"]) == ["We sing on Sundays", "Anna sings"]
-    found = await run(hass, "search_memories", users["ben"], query="sing")
-    assert [item["content"] for item in found["memories"]] == ["We sing on Sundays"]
-    with pytest.raises(ServiceValidationError, match="no memory"):
-        await run(hass, "delete_memory", users["ben"], memory_id=of_anna)
-    with pytest.raises(Unauthorized):
-        await run(hass, "add_memory", users["ben"], content="Anna shouts", person="anna")
-    with pytest.raises(Unauthorized):
-        await run(hass, "clear_memories", users["ben"], confirm=True, everybody=True)
-    with pytest.raises(Unauthorized):
-        await run(hass, "clear_memories", users["ben"], confirm=True, person="anna")
-    await run(hass, "delete_memory", users["ben"], memory_id=of_all)
-    assert await contents(hass) == ["Anna sings"]
-
-
 async def test_clear(hass: HomeAssistant, users: dict[str, Context]) -> None:
     """Only when it is confirmed; one's own without an administrator."""
     await run(hass, "add_memory", content="Something of Anna", person="anna")
@@ -119,16 +97,6 @@ async def test_an_administrator_says_that_all_are_meant(
     assert await run(hass, "clear_memories", admin, confirm=True) == {"deleted_count": 0}
     assert await contents(hass) == ["Something of all"]
     assert await run(hass, "clear_memories", admin, confirm=True, everybody=True) == {"deleted_count": 1}
-
-
-async def test_both_names_of_the_type(hass: HomeAssistant, users: dict[str, Context]) -> None:
-    await run(hass, "add_memory", content="The pond is deep")
-    for field, content in (("type", "Anna likes jazz"), ("memory_type", "Ben likes tea")):
-        await run(hass, "add_memory", content=content, **{field: "preference"})
-        found = await run(hass, "list_memories", **{field: "preference"})
-        assert (found["memories"][0]["content"], found["memories"][0]["type"]) == (content, "preference")
-    with pytest.raises(probatio.Invalid, match="another name"):
-        await run(hass, "add_memory", content="Anna likes jazz", type="fact", memory_type="event")
 
 
 async def test_nothing_is_stored_while_memory_is_off(hass: HomeAssistant, model_server: ModelServer) -> None:

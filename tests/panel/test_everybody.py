@@ -15,7 +15,7 @@ from homeassistant.auth.models import TOKEN_TYPE_LONG_LIVED_ACCESS_TOKEN
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util.ulid import ulid_now
-from tests.helpers.agent import Agent, async_add_agent, call_action
+from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.panel import Panel
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
@@ -100,16 +100,6 @@ async def test_nobody_reaches_what_others_have(
     assert await (await opened(ben)).get("mine") == theirs
 
 
-async def test_memories_of_the_household_are_not_anybodys_own(
-    hass: HomeAssistant, opened: Opening, anna: MockUser
-) -> None:
-    added = await call_action(hass, "add_memory", {"content": "The bins go out on Tuesday"})
-    panel = await opened(anna)
-    assert (await panel.get("mine"))["memories"] == []
-    answer = await panel.ask("mine/memory/delete", **added)
-    assert answer["error"]["translation_key"] == "memory_unknown"
-
-
 async def test_adding_and_ending(agent: Agent, opened: Opening, anna: MockUser) -> None:
     """A memory is added for oneself; everything can be deleted, canceled and undone."""
     await _live(agent, anna, "Anna likes tea")
@@ -131,12 +121,6 @@ async def test_adding_and_ending(agent: Agent, opened: Opening, anna: MockUser) 
     assert not any(entry["undoable"] for entry in mine["actions"])
 
 
-async def test_a_memory_without_words_is_refused(opened: Opening, anna: MockUser) -> None:
-    panel = await opened(anna)
-    answer = await panel.ask("mine/memory/add", content="\t", private=True)
-    assert answer["error"]["translation_key"] == "memory_not_added"
-
-
 async def test_only_questions_that_one_may_answer_are_shown(
     agent: Agent, secure: SecureHouse, opened: Opening, anna: MockUser, ben: MockUser
 ) -> None:
@@ -152,21 +136,6 @@ async def test_only_questions_that_one_may_answer_are_shown(
         assert refused["error"]["translation_key"] == "confirmation_not_yours"
     await theirs.get("confirm", action_id=waiting["id"])
     assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
-
-
-async def test_nobody_else_learns_that_somebody_speaks(
-    agent: Agent, opened: Opening, anna: MockUser, ben: MockUser
-) -> None:
-    """Users who are not administrators hear of the confirmations that they may answer only."""
-    panel, theirs = await opened(anna), await opened(ben)
-    for one in (panel, theirs):
-        await one.get("subscribe")
-    agent.server.script([tool_calls([HALL]), text("Done."), tool_calls([UNLOCK])])
-    await agent.say("Turn on the hall light", context=Context(user_id=ben.id))
-    await agent.say("Unlock the front door", context=Context(user_id=ben.id))
-    assert (await theirs.socket.receive_json())["event"] == {"topic": "confirmations"}
-    await panel.socket.send_json({"id": 99, "type": "ping"})
-    assert (await panel.socket.receive_json())["type"] == "pong"
 
 
 async def _user(hass: HomeAssistant, name: str) -> MockUser:

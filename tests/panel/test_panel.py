@@ -10,11 +10,10 @@ import pytest
 from pytest_homeassistant_custom_component.common import (
     MockUser,
     async_capture_events,
-    async_fire_time_changed,
 )
 from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 
-from custom_components.home_agent.agent.record import MAX_LINE, MAX_LINES, MAX_TURNS, TurnOutcome
+from custom_components.home_agent.agent.record import TurnOutcome
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.context.window import STABLE_STEPS, STEPS
 from custom_components.home_agent.knowledge.speaker import Surface
@@ -29,16 +28,13 @@ from custom_components.home_agent.safety.journal import AuditKind
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from custom_components.home_agent.tools.turn_calls import Fit
 from homeassistant.components import frontend
-from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
 from tests.helpers.checks import every
 from tests.helpers.panel import Panel
-from tests.helpers.remembering import remember_much
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.suggested import async_suggested
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, status, text, tool_calls
 
@@ -46,7 +42,6 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 LAMP = ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 CODE = {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": "4711"}}
-EVERY = ("agents", "subscribe", *COMMANDS)
 ADMIN = [name for name, row in COMMANDS.items() if not row.everybody]
 
 
@@ -107,66 +102,6 @@ async def test_a_turn_in_all_its_parts(panel: Panel, agent: Agent, model_server:
     assert states["lines"][0]["scores"]["words"] > 0
 
 
-async def test_retrieved_by_meaning(hass: HomeAssistant, panel: Panel, agent: Agent) -> None:
-    """Similarities stand beside what was found by meaning, relevance beside memories."""
-    await agent.set_options(
-        context_mode="vector_db",
-        vector_db_embedding_provider="openai",
-        vector_db_embedding_base_url=agent.server.url,
-        vector_db_embedding_model="test-embedding",
-    )
-    data = {"content": "The bed light is too bright for Anna"}
-    await call_action(hass, "add_memory", data)
-    await remember_much(agent)
-    await agent.say("Is the bed light on?")
-    slots = {slot["name"]: slot for slot in (await panel.turn())["slots"]}
-    assert any("meaning" in line["scores"] for line in slots["vector_db"]["lines"])
-    memory = slots["memories"]["lines"][0]
-    assert memory["scores"]["relevance"] > 0.2
-
-
-async def test_what_went_wrong(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
-    """A turn that fails is kept as well, and counted."""
-    await agent.set_options(local_fallback_enabled=False)
-    model_server.default = status(500, "CUDA out of memory")
-    await agent.say("Tell me a story")
-    turn = await panel.turn()
-    assert (turn["error"], turn["cause"]) == ("LLMServerError", "500: CUDA out of memory")
-    assert turn["requests"][0]["first_ms"] is None
-    day = (await panel.get("usage", days=1))["days"][0]
-    assert (day["turns"], day["failed"]) == (1, 1)
-
-
-async def test_what_was_shortened(panel: Panel, agent: Agent) -> None:
-    """The steps that made a request fit are told."""
-    await agent.set_options(max_context_tokens=2500)
-    await agent.say("Listen: " + "a word and another " * 400)
-    request = (await panel.turn())["requests"][-1]
-    assert "sentence" in request["steps"]
-    assert request["original"] > request["tokens"]
-
-
-@pytest.mark.slow
-async def test_turns_are_bounded(
-    hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer
-) -> None:
-    """The last ones are kept, and of each only so much."""
-    await agent.set_options(automation_turns_per_minute=2 * MAX_TURNS, direct_entities=["light.*"])
-    for number in range(MAX_LINES + 5):
-        hass.states.async_set(f"light.number_{number}", "on", {"friendly_name": f"Light {number}"})
-        async_expose_entity(hass, "conversation", f"light.number_{number}", True)
-    model_server.default = text("word " * 5000)
-    for number in range(MAX_TURNS + 3):
-        await agent.say(f"Turn on all lights, number {number}")
-    turns = (await panel.get("turns"))["turns"]
-    assert len(turns) == MAX_TURNS
-    assert turns[0]["sentence"] == f"Turn on all lights, number {MAX_TURNS + 2}"
-    assert max(len(turn["answer"]) for turn in turns) == MAX_LINE
-    whole = await panel.turn()
-    assert max(len(slot["lines"]) for slot in whole["slots"]) == MAX_LINES
-    assert len(json.dumps({**whole, "requests": []})) < 40_000
-
-
 async def test_only_for_administrators(
     hass: HomeAssistant, agent: Agent, hass_ws_client: WebSocketGenerator, hass_read_only_access_token: str
 ) -> None:
@@ -196,37 +131,6 @@ FIELDS: dict[str, dict[str, Any]] = {
     "reject": {"action_id": "x"},
     "suggestion/answer": {"suggestion_id": "x", "answer": "accept"},
 }  # fmt: skip
-WHOLE = {"mine/memory/add": {"content": "x", "private": False}}
-"""Fields of commands that work without anything being there."""
-
-
-async def test_what_is_not_there(panel: Panel) -> None:
-    """A sentence with a key says so; nothing is logged as an error."""
-    for command, fields in FIELDS.items():
-        answer = await panel.ask(command, **fields)
-        assert answer["error"]["translation_key"] in {
-            "turn_unknown", "memory_unknown", "confirmation_unknown", "suggestion_unknown", "nothing_to_undo",
-            "person_unknown",
-        }, command  # fmt: skip
-    for command in EVERY[1:]:
-        fields = {**WHOLE.get(command, {}), **FIELDS.get(command, {}), "entry_id": "x"}
-        assert (await panel.ask(command, **fields))["error"]["code"] == "not_found", command
-
-
-async def test_fields_are_checked(panel: Panel) -> None:
-    wrong: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("usage", {"days": MAX_DAYS + 1}),
-        ("usage", {"days": 0}),
-        ("audit", {"limit": 100_000}),
-        ("audit", {"kind": "nonsense"}),
-        ("memories", {"query": "x" * 1000}),
-        ("memory/update", {**FIELDS["memory/update"], "content": ""}),
-        ("memory/update", {**FIELDS["memory/update"], "importance": 2}),
-        ("suggestion/answer", {"suggestion_id": "x", "answer": "maybe"}),
-        ("turns", {"more": True}),
-    )
-    for command, fields in wrong:
-        assert (await panel.ask(command, **fields))["error"]["code"] == "invalid_format", command
 
 
 async def test_memories(hass: HomeAssistant, panel: Panel, owner: Context) -> None:
@@ -266,20 +170,9 @@ async def test_what_was_not_kept_is_shown_with_its_reason(panel: Panel, agent: A
     assert (await panel.get("memories", query="light"))["refused"] == []
 
 
-async def test_a_changed_memory_reaches_the_model(hass: HomeAssistant, panel: Panel, agent: Agent) -> None:
-    added = await call_action(hass, "add_memory", {"content": "The dog is called Rex"})
-    change = {"memory_type": "fact", "importance": 0.9, "private": False}
-    await panel.get("memory/update", **added, content="The dog is called Bello", **change)
-    await agent.say("What is the dog called?")
-    sent = str(agent.server.chats[-1].messages)
-    assert "Bello" in sent
-    assert "Rex" not in sent
-
-
 async def test_profile(panel: Panel, agent: Agent, owner: Context) -> None:
     note = {"category": "diet", "key": "style", "value": "vegetarian"}
-    agent.server.script([tool_calls([("update_user_profile", note)]), text("Noted.")])
-    await agent.say("I am vegetarian", context=owner)
+    await agent.act(("update_user_profile", note), sentence="I am vegetarian", context=owner)
     (entry,) = (await panel.get("memories"))["profile"]
     assert (entry["value"], entry["source"]) == ("vegetarian", "told")
     await panel.get("profile/update", profile_id=entry["id"], value="vegan", sensitivity="sensitive")
@@ -307,8 +200,9 @@ async def test_forgetting_reaches_the_turns(
     if by == "panel":
         await panel.get("memory/delete", **added)
     elif by == "tool":
-        agent.server.script([tool_calls([("forget_memory", {"memory": added["memory_id"]})]), text("Gone.")])
-        await agent.say("Forget that", context=owner)
+        await agent.act(
+            ("forget_memory", {"memory": added["memory_id"]}), sentence="Forget that", context=owner
+        )
     else:
         data = {
             "delete_memory": added,
@@ -319,23 +213,6 @@ async def test_forgetting_reaches_the_turns(
         service = "clear_history" if by == "conversation" else by
         await hass.services.async_call(DOMAIN, service, data[by], blocking=True, context=owner)
     assert (await panel.get("turns"))["turns"] == []
-
-
-async def test_other_conversations_stay(hass: HomeAssistant, panel: Panel, agent: Agent) -> None:
-    first = await agent.say("One", device_id="a")
-    await agent.say("Two", device_id="b")
-    data = {"conversation_id": first.conversation_id}
-    await hass.services.async_call(DOMAIN, "clear_history", data, blocking=True)
-    assert [turn["sentence"] for turn in (await panel.get("turns"))["turns"]] == ["Two"]
-
-
-async def test_turns_grow_old(hass: HomeAssistant, panel: Panel, agent: Agent, freezer: Any) -> None:
-    """They go with the history, after as many days."""
-    await agent.say("Long ago")
-    freezer.tick(timedelta(days=9))
-    async_fire_time_changed(hass, dt_util.utcnow())
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert len(agent.entry.runtime_data.turn_log) == 0
 
 
 @pytest.fixture
@@ -400,18 +277,6 @@ async def test_only_who_asked_approves(hass: HomeAssistant, secure: tuple[Secure
     assert house.moved() == []
 
 
-async def test_suggestions(panel: Panel, agent: Agent) -> None:
-    suggestion_id = await async_suggested(agent)
-    (item,) = (await panel.get("suggestions"))["suggestions"]
-    assert (item["id"], item["state"]) == (suggestion_id, "open")
-    assert "light.bed_light" in item["yaml"]
-    assert (await panel.get("suggestion/answer", suggestion_id=suggestion_id, answer="reject"))[
-        "state"
-    ] == "rejected"
-    (item,) = (await panel.get("suggestions"))["suggestions"]
-    assert item["state"] == "rejected"
-
-
 async def test_usage(agent: Agent, freezer: Any) -> None:
     """Counted by days, and bounded."""
     agent.server.default = Reply(text="Yes.", usage=(100, 20, 60))
@@ -426,29 +291,6 @@ async def test_usage(agent: Agent, freezer: Any) -> None:
         freezer.tick(timedelta(days=1))
         usage.note(dt_util.now().date(), {"turns": 1})
     assert len(usage.stored()) == MAX_DAYS
-
-
-async def test_costs(panel: Panel, agent: Agent) -> None:
-    """No cost without prices; cached tokens cost as much as others unless they have a price."""
-    agent.server.default = Reply(text="Yes.", usage=(100_000, 20_000, 60_000))
-    await agent.say("One")
-    assert (await panel.get("usage", days=1))["costs"] == []
-    assert (await panel.get("overview"))["cost"] is None
-    await agent.set_options(price_prompt_tokens=2, price_answer_tokens=10)
-    assert (await panel.get("usage", days=2))["costs"] == [0, 0.4]
-    await agent.set_options(price_prompt_tokens=2, price_cached_tokens=0.5, price_answer_tokens=10)
-    assert (await panel.get("overview"))["cost"] == 0.31
-
-
-async def test_agents(hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer) -> None:
-    """All that run and want it, also those that come later."""
-    second = await async_add_agent(hass, model_server, {"panel_enabled": False}, name="Quiet")
-    found = (await panel.get("agents"))["agents"]
-    assert [item["entry_id"] for item in found] == [agent.entry.entry_id]
-    await second.say("Hello")
-    assert len(second.entry.runtime_data.turn_log) == 0
-    answer = await panel.ask("turns", entry_id=second.entry.entry_id)
-    assert answer["error"]["code"] == "not_found"
 
 
 async def test_the_sidebar(
@@ -539,18 +381,6 @@ async def test_turns_stay_when_the_agent_is_reloaded(panel: Panel, agent: Agent)
     assert before["requests"][0]["model"] == "test-model"
 
 
-async def test_turns_go_with_the_panel_and_with_the_agent(panel: Panel, agent: Agent) -> None:
-    """Where the options do not want the panel, nothing is kept."""
-    await agent.say("Before")
-    await agent.set_options(panel_enabled=False)
-    await agent.set_options(panel_enabled=True)
-    assert (await panel.get("turns"))["turns"] == []
-    shared = agent.entry.runtime_data.shared
-    assert agent.entry.entry_id in shared.turn_logs
-    await agent.hass.config_entries.async_remove(agent.entry.entry_id)
-    assert agent.entry.entry_id not in shared.turn_logs
-
-
 @pytest.mark.parametrize("history", [True, False])
 async def test_no_code_is_in_what_was_sent(
     panel: Panel, agent: Agent, model_server: ModelServer, history: bool
@@ -579,8 +409,7 @@ async def test_outcomes(panel: Panel, agent: Agent, model_server: ModelServer, o
     model_server.script([tool_calls([UNLOCK])])
     asked = await agent.say("Unlock the front door", context=owner)
     await agent.say("yes", context=owner, conversation_id=asked.conversation_id)
-    model_server.script([tool_calls([("ha_control", missing)]), text("That is not possible.")])
-    await agent.say("Turn on the light on the moon", context=owner)
+    await agent.act(("ha_control", missing), sentence="Turn on the light on the moon", context=owner)
     await agent.hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
     await agent.set_options(local_fallback_enabled=False, local_first_enabled=True)
     await agent.say("Unlock Front Door", context=owner)

@@ -13,9 +13,8 @@ from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.intent.timers import TimerManager
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite
+from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, shown
 from tests.helpers.planned import Wait
-from tests.helpers.timers import call, shown
 from tests.servers.model_server import ModelServer
 
 pytestmark = pytest.mark.freeze_time(NOW)
@@ -66,7 +65,7 @@ def ring(hass: HomeAssistant, satellite: Satellite, agent: Agent) -> Ring:
 async def test_the_device_counts_and_rings(agent: Agent, ring: Ring, wait: Wait) -> None:
     """The device shows it from the start; when it is over it rings, and nothing is said beside."""
     told = async_capture_events(agent.hass, EVENT_TIMER_FINISHED)
-    await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
+    await agent.call("timer", action="set", when="10 minutes", name="pasta", **ring.here)
     assert ring.told == [("started", "pasta", 600)]
     await wait(598)
     assert told == []
@@ -79,12 +78,12 @@ async def test_the_device_counts_and_rings(agent: Agent, ring: Ring, wait: Wait)
 
 
 async def test_longer_and_cancelled(agent: Agent, ring: Ring, wait: Wait) -> None:
-    await call(agent, action="set", when="10 minutes", **ring.here)
+    await agent.call("timer", action="set", when="10 minutes", **ring.here)
     await wait(60)
-    longer = await call(agent, "Add five minutes", action="extend", when="5 minutes", **ring.here)
+    longer = await agent.call("timer", "Add five minutes", action="extend", when="5 minutes", **ring.here)
     assert longer["result"]["now"]["in"] == "14 min"
     assert ring.told[-1] == ("updated", None, 840)
-    await call(agent, action="cancel", **ring.here)
+    await agent.call("timer", action="cancel", **ring.here)
     assert ring.told[-1][0] == "cancelled"
     assert ring.timers == []
     await wait(900)
@@ -95,14 +94,14 @@ async def test_what_home_assistant_s_own_sentences_do(agent: Agent, ring: Ring, 
     """A timer that was cancelled, paused or moved there is neither told too early nor at all."""
     told = async_capture_events(agent.hass, EVENT_TIMER_FINISHED)
     for name in ("eggs", "rice", "tea"):
-        await call(agent, action="set", when="10 minutes", name=name, **ring.here)
+        await agent.call("timer", action="set", when="10 minutes", name=name, **ring.here)
     eggs, rice, tea = ring.timers
     ring.manager.cancel_timer(eggs.id)
     ring.manager.add_time(rice.id, 300)
     ring.manager.pause_timer(tea.id)
     await wait(600)
     assert told == []
-    listed = (await call(agent, action="list", **ring.here))["result"]["timers"]
+    listed = (await agent.call("timer", action="list", **ring.here))["result"]["timers"]
     assert [(timer["name"], timer["in"]) for timer in listed] == [("rice", "5 min"), ("tea", "10 min")]
     ring.manager.cancel_timer(tea.id)
     await wait(300)
@@ -119,17 +118,17 @@ async def test_timers_that_home_assistant_has_set(agent: Agent, ring: Ring, wait
         ring.satellite.device, None, 30, None, "en", conversation_command="turn off the light"
     )
     await wait(120)
-    (cake,) = (await call(agent, action="list", **ring.here))["result"]["timers"]
+    (cake,) = (await agent.call("timer", action="list", **ring.here))["result"]["timers"]
     assert (cake["name"], cake["in"]) == ("cake", "18 min")
-    await call(agent, action="cancel", name="cake", **ring.here)
+    await agent.call("timer", action="cancel", name="cake", **ring.here)
     assert [timer.conversation_command for timer in ring.timers] == ["turn off the light"]
 
 
 async def test_reminders_are_told(agent: Agent, ring: Ring, wait: Wait) -> None:
     """What comes at a time, again or after days is said with its name; no ring counts for that."""
-    await call(agent, action="set", when="10:30", name="bins", **ring.here)
-    await call(agent, action="set", when="10 minutes", name="tablets", repeat="daily", **ring.here)
-    await call(agent, action="set", when="30 hours", name="cheese", **ring.here)
+    await agent.call("timer", action="set", when="10:30", name="bins", **ring.here)
+    await agent.call("timer", action="set", when="10 minutes", name="tablets", repeat="daily", **ring.here)
+    await agent.call("timer", action="set", when="30 hours", name="cheese", **ring.here)
     assert ring.timers == []
     await wait(601)
     await wait(1200)
@@ -138,7 +137,7 @@ async def test_reminders_are_told(agent: Agent, ring: Ring, wait: Wait) -> None:
 
 async def test_the_device_is_gone(agent: Agent, ring: Ring, wait: Wait) -> None:
     """What no device rings for any more is told as ever."""
-    await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
+    await agent.call("timer", action="set", when="10 minutes", name="pasta", **ring.here)
     ring.unregister()
     await wait(599)
     await wait(2)
@@ -148,7 +147,7 @@ async def test_the_device_is_gone(agent: Agent, ring: Ring, wait: Wait) -> None:
 
 async def test_over_a_restart(agent: Agent, ring: Ring, freezer: FrozenDateTimeFactory, wait: Wait) -> None:
     """Home Assistant loses its own timers at a restart; ours is told all the same."""
-    await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
+    await agent.call("timer", action="set", when="10 minutes", name="pasta", **ring.here)
     store = agent.entry.runtime_data.shared.planned
     assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
     for timer in ring.timers:

@@ -10,7 +10,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
 from tests.helpers.everyday_house import NOW, async_pass
-from tests.helpers.planned import ASKS, DOOR, HALL, IN_TEN, LATER, UNLOCK, Wait, give, made, planned
+from tests.helpers.planned import ASKS, DOOR, HALL, IN_TEN, LATER, UNLOCK, Wait, made, planned
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -32,7 +32,7 @@ async def test_what_cannot_be_planned(secure: SecureHouse, agent: Agent) -> None
         ({"when": "18:30", "parameters": {"code": "1234"}}, "code"),
     ]
     for args, part in refused:
-        told = await give(agent, IN_TEN, **{"action": "turn_on", "entity_id": [HALL], **args})
+        told = await agent.call("ha_control", IN_TEN, **{"action": "turn_on", "entity_id": [HALL], **args})
         assert part in told["error"]
         assert not told["success"]
     assert (made(secure), planned(agent).all()) == ([], [])
@@ -44,8 +44,12 @@ async def test_what_is_closed_is_not_opened_again(
     """Locking for a while would unlock without a word."""
     hass.states.async_set(DOOR, "unlocked", {"friendly_name": "Front Door", "supported_features": 1})
     agent = await secure.async_agent(model_server, ASKS)
-    told = await give(
-        agent, "Lock the front door for 5 minutes", action="lock", entity_id=[DOOR], **{"for": "5 minutes"}
+    told = await agent.call(
+        "ha_control",
+        "Lock the front door for 5 minutes",
+        action="lock",
+        entity_id=[DOOR],
+        **{"for": "5 minutes"},
     )
     assert "never opened without a request" in told["error"]
     assert (made(secure), planned(agent).all()) == ([], [])
@@ -106,7 +110,7 @@ async def test_a_name_is_no_time(hass: HomeAssistant, model_server: ModelServer,
     er.async_get(hass).async_update_entity(HALL, name="Every Evening")
     hass.states.async_set(HALL, "off", {**state.attributes, "friendly_name": "Every Evening"})
     agent = await secure.async_agent(model_server, ASKS)
-    told = await give(agent, "Turn on Every Evening", action="turn_on", entity_id=[HALL])
+    told = await agent.call("ha_control", "Turn on Every Evening", action="turn_on", entity_id=[HALL])
     assert told["result"]["done"] == {HALL: "on"}
 
 
@@ -125,23 +129,23 @@ async def test_tools_of_assist_do_not_act_now_either(model_server: ModelServer, 
 
 async def test_a_similar_plan_is_named_and_cancelled(agent: Agent) -> None:
     """A plan at another time names the earlier one; words of its name and time cancel it."""
-    await give(agent, IN_TEN, **LATER)
+    await agent.call("ha_control", IN_TEN, **LATER)
     (first,) = planned(agent).all()
-    later = await give(agent, "Turn on the hall light at 18:30", **{**LATER, "when": "18:30"})
+    later = await agent.call("ha_control", "Turn on the hall light at 18:30", **{**LATER, "when": "18:30"})
     (note,) = later["result"]["notes"]
     assert note.startswith(f"also planned: turn on at 10:10, id {first.id}")
-    wrong = await give(agent, "Cancel the music", "timer", action="cancel", name="music")
+    wrong = await agent.call("timer", "Cancel the music", action="cancel", name="music")
     assert "There is: Hall turn on at 10:10; Hall turn on at 18:30" in wrong["error"]
     assert len(planned(agent).all()) == 2
-    await give(agent, "Cancel that at 10:10", "timer", action="cancel", name="light at 10:10")
+    await agent.call("timer", "Cancel that at 10:10", action="cancel", name="light at 10:10")
     (left,) = planned(agent).all()
     assert left.id != first.id
 
 
 async def test_the_same_command_again_replaces_the_first(agent: Agent) -> None:
     args = {**LATER, "when": "13:00"}
-    await give(agent, "Turn on the hall light at 13:00", **args)
-    told = await give(agent, "Turn on the hall light at 13:00", **args)
+    await agent.call("ha_control", "Turn on the hall light at 13:00", **args)
+    told = await agent.call("ha_control", "Turn on the hall light at 13:00", **args)
     assert any("replaces the same" in note for note in told["result"]["notes"])
     (command,) = planned(agent).all()
     assert command.id == told["result"]["id"]
@@ -149,9 +153,9 @@ async def test_the_same_command_again_replaces_the_first(agent: Agent) -> None:
 
 async def test_left_on_what_was_on_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     on = {"action": "turn_on", "entity_id": [HALL]}
-    await give(agent, "Turn on the hall light for 5 minutes", **on, **{"for": "5 minutes"})
+    await agent.call("ha_control", "Turn on the hall light for 5 minutes", **on, **{"for": "5 minutes"})
     (_ending,) = planned(agent).all()
-    told = await give(agent, "Leave the hall light on", **on)
+    told = await agent.call("ha_control", "Leave the hall light on", **on)
     assert any("no longer set back" in note for note in told["result"]["notes"])
     await wait(360)
     assert (secure.state(HALL), planned(agent).all()) == ("on", [])

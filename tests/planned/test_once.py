@@ -14,12 +14,10 @@ from homeassistant.const import EVENT_HOMEASSISTANT_STOP
 from homeassistant.core import Context, CoreState, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
-from tests.helpers.everyday_house import NOW
+from tests.helpers.everyday_house import NOW, shown
 from tests.helpers.once import ANNA, BEN, PORCH, WASHER, WINDOW, async_add_things, show, waited_for
-from tests.helpers.planned import ASKS, DOOR, HALL, Wait, give, made, planned
+from tests.helpers.planned import ASKS, DOOR, HALL, Wait, made, planned
 from tests.helpers.secure_house import SecureHouse, ask
-from tests.helpers.timers import shown
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import tool_calls
 
@@ -39,7 +37,7 @@ async def things(secure: SecureHouse) -> None:
 async def test_once(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """It runs when it becomes so, as the person, and not a second time."""
     own = Context(user_id=secure.anna.id)
-    told = await give(agent, SAID, **ON, context=own)
+    told = await agent.call("ha_control", SAID, **ON, context=own)
     assert told["result"]["planned"] == {
         HALL: f"turn on when {WASHER} is off, if that comes before it is dropped tomorrow at 10:00"
     }
@@ -56,7 +54,7 @@ async def test_once(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
 
 async def test_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """The time for which it must be so starts again with each change."""
-    await give(agent, SAID, **{**ON, "when": f"{WASHER} off for 5 minutes"})
+    await agent.call("ha_control", SAID, **{**ON, "when": f"{WASHER} off for 5 minutes"})
     show(agent.hass, WASHER, "off")
     await wait(200)
     show(agent.hass, WASHER, "on")
@@ -69,7 +67,7 @@ async def test_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> Non
 
 async def test_a_number(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """A number counts when it crosses the limit."""
-    await give(agent, "When it is cold turn on the light", **{**ON, "when": f"{PORCH} < 3"})
+    await agent.call("ha_control", "When it is cold turn on the light", **{**ON, "when": f"{PORCH} < 3"})
     for value in ("5", "unknown", "2.5"):
         show(agent.hass, PORCH, value)
         await wait(1)
@@ -79,7 +77,7 @@ async def test_a_number(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
 async def test_already_so(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """What is so already is waited for the next time, and the model is told so."""
     show(agent.hass, WASHER, "off")
-    told = await give(agent, SAID, **ON)
+    told = await agent.call("ha_control", SAID, **ON)
     (note,) = told["result"]["notes"]
     assert note.startswith("that is so already, so it is waited for the next time")
     show(agent.hass, WASHER, "on")
@@ -93,11 +91,11 @@ async def test_already_so(secure: SecureHouse, agent: Agent, wait: Wait) -> None
 async def test_condition_now(secure: SecureHouse, agent: Agent) -> None:
     """Without when it is done now if it holds; else nothing is done, and the model is told how to wait."""
     args = {"action": "turn_on", "entity_id": [HALL], "if": f"{WASHER} off"}
-    told = await give(agent, "If the washer is off turn on the light", **args)
+    told = await agent.call("ha_control", "If the washer is off turn on the light", **args)
     assert "it is not so that binary_sensor.washer is off, so nothing was done" in told["error"]
     assert "give it as when" in told["error"]
     show(agent.hass, WASHER, "off")
-    told = await give(agent, "If the washer is off turn on the light", **args)
+    told = await agent.call("ha_control", "If the washer is off turn on the light", **args)
     assert told["result"]["done"] == {HALL: "on"}
     assert planned(agent).all() == []
 
@@ -105,7 +103,7 @@ async def test_condition_now(secure: SecureHouse, agent: Agent) -> None:
 async def test_for_a_while_if(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """What holds now is done for a while."""
     args = {"action": "turn_on", "entity_id": [HALL], "if": f"{WASHER} on", "for": "5 minutes"}
-    told = await give(agent, "If the washer runs turn on the hall light for 5 minutes", **args)
+    told = await agent.call("ha_control", "If the washer runs turn on the hall light for 5 minutes", **args)
     assert told["result"]["done"] == {HALL: "on"}
     await wait(301)
     assert made(secure)[1:] == [("light.turn_off", (HALL,))]
@@ -126,7 +124,7 @@ async def test_a_condition_at_a_time(
 ) -> None:
     """What does not hold at its time ends without a word."""
     args = {"action": "set", "name": "garage", "when": "1 hour", "if": "cover.garage open"}
-    told = await give(agent, "Remind me in an hour if the garage is still open", "timer", **args)
+    told = await agent.call("timer", "Remind me in an hour if the garage is still open", **args)
     assert told["result"]["set"]["due"] == "at 11:00, only if cover.garage is open"
     show(agent.hass, "cover.garage", garage)
     events = async_capture_events(agent.hass, EVENT_PLANNED_RUN)
@@ -136,8 +134,8 @@ async def test_a_condition_at_a_time(
 
 
 async def test_a_condition_nobody_can_see(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
-    await give(
-        agent,
+    await agent.call(
+        "ha_control",
         "Turn on the light in an hour if the washer is done",
         **{**ON, "when": "1 hour", "if": f"{WASHER} off"},
     )
@@ -159,7 +157,7 @@ async def test_nobody_at_home(secure: SecureHouse, agent: Agent, wait: Wait) -> 
     for person in (ANNA, BEN):
         agent.hass.states.async_set(person, "home", {"device_trackers": ["x"], "in_zones": ["zone.home"]})
     await wait(0)
-    told = await give(agent, "When nobody is home turn off the light", **args)
+    told = await agent.call("ha_control", "When nobody is home turn off the light", **args)
     assert "notes" not in told["result"]
     for person, state in ((BEN, "not_home"), (ANNA, "unknown")):
         agent.hass.states.async_set(person, state, {"device_trackers": ["x"], "in_zones": []})
@@ -172,7 +170,7 @@ async def test_nobody_at_home(secure: SecureHouse, agent: Agent, wait: Wait) -> 
 
 async def test_a_condition_beside_an_event(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """An event without its condition is no event; the next one is waited for."""
-    await give(agent, SAID, **ON, **{"if": f"{WINDOW} on"})
+    await agent.call("ha_control", SAID, **ON, **{"if": f"{WINDOW} on"})
     assert waited_for(agent) == [f"{WASHER} is off if {WINDOW} is on"]
     show(agent.hass, WASHER, "off")
     await wait(1)
@@ -190,7 +188,7 @@ async def test_a_condition_beside_an_event(secure: SecureHouse, agent: Agent, wa
 )
 async def test_it_expires(secure: SecureHouse, agent: Agent, wait: Wait, until: str, seconds: int) -> None:
     """After a day, or as the person says, it is dropped, and shown."""
-    await give(agent, SAID, **{**ON, "when": f"{WASHER} off{until}"})
+    await agent.call("ha_control", SAID, **{**ON, "when": f"{WASHER} off{until}"})
     await wait(seconds - 1)
     assert len(planned(agent).all()) == 1
     await wait(2)
@@ -217,7 +215,7 @@ REFUSED = {
 @pytest.mark.parametrize("lost", REFUSED)
 async def test_rights_lost_meanwhile(secure: SecureHouse, agent: Agent, wait: Wait, lost: str) -> None:
     """Who may not read what is waited for any more, or not control the target, has nothing run."""
-    await give(agent, SAID, **ON, context=Context(user_id=secure.anna.id))
+    await agent.call("ha_control", SAID, **ON, context=Context(user_id=secure.anna.id))
     if lost == "read":
         secure.anna.mock_policy({"entities": {"entity_ids": {HALL: True}}})
     elif lost == "target":
@@ -252,7 +250,7 @@ async def test_rights_lost_meanwhile(secure: SecureHouse, agent: Agent, wait: Wa
 )
 async def test_what_is_not_waited_for(secure: SecureHouse, agent: Agent, when: str, why: str) -> None:
     """An unknown voice does not learn who comes home, and nobody what is not exposed."""
-    told = await give(agent, SAID, **{**ON, "when": when})
+    told = await agent.call("ha_control", SAID, **{**ON, "when": when})
     assert why in told["error"]
     assert planned(agent).all() == []
 
@@ -260,26 +258,26 @@ async def test_what_is_not_waited_for(secure: SecureHouse, agent: Agent, when: s
 async def test_no_permanent_automation(secure: SecureHouse, agent: Agent) -> None:
     """What is to happen each time stays an automation."""
     for args in ({}, {"when": "23:00", "if": "nobody home"}):
-        told = await give(agent, SAID, **{**ON, **args}, repeat="daily")
+        told = await agent.call("ha_control", SAID, **{**ON, **args}, repeat="daily")
         assert "counts once" in told["error"]
     assert planned(agent).all() == []
 
 
 async def test_lists_cancels_and_undoes(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     own = Context(user_id=secure.anna.id)
-    await give(agent, SAID, **ON, context=own)
-    listed = await give(agent, "What is planned?", "timer", action="list", context=own)
+    await agent.call("ha_control", SAID, **ON, context=own)
+    listed = await agent.call("timer", "What is planned?", action="list", context=own)
     assert f"when {WASHER} is off" in str(listed["result"])
-    await give(agent, "Cancel that with the washer", "timer", action="cancel", name="washer", context=own)
+    await agent.call("timer", "Cancel that with the washer", action="cancel", name="washer", context=own)
     assert planned(agent).all() == []
     show(agent.hass, WASHER, "off")
-    again = await give(agent, "Undo that", "activity", action="undo", context=own)
+    again = await agent.call("activity", "Undo that", action="undo", context=own)
     assert "set_again" in str(again["result"])
     await wait(1)
     assert made(secure) == []  # it was done while nothing waited
-    await give(agent, "Turn on the hall light when the washer is done", **ON, context=own)
+    await agent.call("ha_control", "Turn on the hall light when the washer is done", **ON, context=own)
     assert len(planned(agent).all()) == 1  # the same
-    undone = await give(agent, "Undo that", "activity", action="undo", context=own)
+    undone = await agent.call("activity", "Undo that", action="undo", context=own)
     assert "cancelled" in str(undone["result"])
     assert planned(agent).all() == []
 
@@ -311,7 +309,7 @@ async def test_a_restart(
     secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory, wait: Wait, away: int, ran: bool
 ) -> None:
     """What happened meanwhile counts from when it was seen last: it runs, or it is too late and told."""
-    await give(agent, SAID, **ON)
+    await agent.call("ha_control", SAID, **ON)
     kept = planned(agent)
     assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
     (stored,) = kept.stored()
@@ -329,7 +327,7 @@ async def test_a_restart(
 
 async def test_states_at_a_start_are_not_complete(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """Before all has started nothing counts; what is still so then was so before."""
-    await give(agent, SAID, **ON)
+    await agent.call("ha_control", SAID, **ON)
     agent.hass.bus.async_fire(EVENT_HOMEASSISTANT_STOP)
     agent.hass.set_state(CoreState.starting)
     show(agent.hass, WASHER, "off")
@@ -345,7 +343,7 @@ async def test_states_at_a_start_are_not_complete(secure: SecureHouse, agent: Ag
 @pytest.mark.parametrize(("gone", "ran"), [(600, True), (3600, False)])
 async def test_unavailable(secure: SecureHouse, agent: Agent, wait: Wait, gone: int, ran: bool) -> None:
     """A device that is offline says nothing; what it shows then counts from when it was seen last."""
-    await give(agent, SAID, **ON)
+    await agent.call("ha_control", SAID, **ON)
     show(agent.hass, WASHER, "unavailable")
     await wait(gone)
     assert made(secure) == []
@@ -368,7 +366,7 @@ async def test_another_entity_of_that_id(secure: SecureHouse, agent: Agent, wait
     """An id that was given to another device is not the one that was meant."""
     registry = er.async_get(agent.hass)
     args: dict[str, Any] = {"action": "turn_on", "entity_id": [HALL], "when": "cover.blind open"}
-    await give(agent, "When the blind is open turn on the light", **args)
+    await agent.call("ha_control", "When the blind is open turn on the light", **args)
     registry.async_remove("cover.blind")
     agent.hass.states.async_set("cover.blind", "closed", {"friendly_name": "Blind"})
     async_expose_entity(agent.hass, "conversation", "cover.blind", True)
@@ -382,7 +380,7 @@ async def test_leaving_counts_from_the_next_time(secure: SecureHouse, agent: Age
     """Somebody who is away already comes home first, and somebody else does not stand in the way."""
     own = Context(user_id=secure.anna.id)
     call = {**ON, "when": f"{ANNA} leaves home"}
-    await give(agent, "When Anna leaves turn on the light", **call, context=own)
+    await agent.call("ha_control", "When Anna leaves turn on the light", **call, context=own)
     for state in ("home", "not_home"):
         assert made(secure) == []
         show(agent.hass, ANNA, state)
@@ -403,7 +401,7 @@ async def test_where_people_are_is_told_to_members(secure: SecureHouse, agent: A
         for state in ("home", "not_home"):
             show(agent.hass, ANNA, state)
             await ask(agent, call, said="If it is so do it", device_id="satellite-1")
-            result = tool_results(agent.server.chats[-1])[-1]
+            result = agent.results[-1]
             told.append((result.get("error"), "note" in str(result)))
             await planned(agent).async_cancel([item.id for item in planned(agent).all()])
         assert told[0] == told[1], call

@@ -11,7 +11,7 @@ from homeassistant.core import Context
 from tests.helpers.agent import Agent
 from tests.helpers.everyday_house import NOW
 from tests.helpers.once import WASHER, async_add_things, waited_for
-from tests.helpers.planned import HALL, give, planned
+from tests.helpers.planned import HALL, planned
 from tests.helpers.secure_house import SecureHouse
 
 pytestmark = pytest.mark.freeze_time(NOW)
@@ -99,7 +99,7 @@ async def test_read(secure: SecureHouse, agent: Agent, things: Scheduler, rows: 
     for language, sentence, args, expected in rows:
         tool = "timer" if "name" in args else "ha_control"
         context = Context(user_id=secure.anna.id)
-        told = await give(agent, sentence, tool, **args, language=language, context=context)
+        told = await agent.call(tool, sentence, **args, language=language, context=context)
         if waited_for(agent) != [expected]:
             wrong.append((sentence, told["error"] or waited_for(agent), expected))
         await things.async_cancel([item.id for item in things.all()])

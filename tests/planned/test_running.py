@@ -17,10 +17,9 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
-from tests.helpers.everyday_house import NOW, async_pass
-from tests.helpers.planned import ASKS, HALL, IN_TEN, LATER, Wait, give, made, planned
+from tests.helpers.everyday_house import NOW, async_pass, shown
+from tests.helpers.planned import ASKS, HALL, IN_TEN, LATER, Wait, made, planned
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.timers import call, shown
 from tests.servers.model_server import ModelServer
 
 pytestmark = pytest.mark.freeze_time(NOW)
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.freeze_time(NOW)
 
 async def test_runs_later_as_the_person(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """Nothing happens now; at its time the call is made once, as the person, and stands in the ledger."""
-    told = await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
+    told = await agent.call("ha_control", IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     assert (told["success"], told["error"]) == (True, None)
     assert told["result"]["planned"] == {HALL: "turn on at 10:10"}
     (command,) = planned(agent).all()
@@ -43,8 +42,8 @@ async def test_runs_later_as_the_person(secure: SecureHouse, agent: Agent, wait:
     assert [(event.data["tool_name"], event.data["success"]) for event in events] == [("ha_control", True)]
     (action,) = agent.entry.runtime_data.handler.guard.journal.ledger.recent(5)
     assert (action.user_id, action.planned) == (secure.anna.id, command.due)
-    listed = await give(
-        agent, "What did you do?", "activity", action="list", context=Context(user_id=secure.anna.id)
+    listed = await agent.call(
+        "activity", "What did you do?", action="list", context=Context(user_id=secure.anna.id)
     )
     assert listed["result"]["newest_first"][0]["planned_for"] == "2026-06-03 10:10"
     assert planned(agent).all() == []
@@ -56,8 +55,8 @@ async def test_with_the_sun(
     """A daily command follows the sunset from day to day."""
     hass.config.latitude, hass.config.longitude = 52.5, 13.4
     agent = await secure.async_agent(model_server, ASKS)
-    told = await give(
-        agent,
+    told = await agent.call(
+        "ha_control",
         "Every day half an hour before sunset turn on the hall light",
         **{**LATER, "when": "sunset - 30 minutes", "repeat": "daily"},
     )
@@ -88,8 +87,8 @@ async def test_a_repeated_time_stays_over_a_change_of_clocks(
     await hass.config.async_set_time_zone(zone)
     freezer.move_to(datetime.fromisoformat(eve).replace(tzinfo=dt_util.get_default_time_zone()))
     agent = await secure.async_agent(model_server, ASKS)
-    await call(agent, action="set", when="2:30", name="tablets", repeat="daily")
-    await give(agent, "Turn on the light", **{**LATER, "when": "2:30", "repeat": "daily"})
+    await agent.call("timer", action="set", when="2:30", name="tablets", repeat="daily")
+    await agent.call("ha_control", "Turn on the light", **{**LATER, "when": "2:30", "repeat": "daily"})
     days = [date.fromisoformat(first) + timedelta(days=number) for number in range(4)]
     expected = [f"{day} 02:30" for day in days]
     if eve.startswith("2027"):
@@ -129,7 +128,7 @@ async def test_a_restart(
     wait: Wait,
 ) -> None:
     """What became due meanwhile runs if it is not too late; else the person is told."""
-    await give(agent, IN_TEN, **LATER)
+    await agent.call("ha_control", IN_TEN, **LATER)
     store = PlannedStore(agent.hass)
     await store.async_load()
     assert [command.told for command in store.of(agent.entry.entry_id).all()] == ["turn on"]
@@ -148,13 +147,15 @@ async def test_for_a_while(secure: SecureHouse, agent: Agent, freezer: FrozenDat
 
     A second command for a while takes the place of the first one's end, and restores the same state.
     """
-    told = await give(
-        agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"}
+    told = await agent.call(
+        "ha_control", "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"}
     )
     assert told["result"]["done"] == {HALL: "on"}
     assert told["result"]["planned"] == {HALL: "back to off at 10:05"}
     assert made(secure) == [("light.turn_on", (HALL,))]
-    await give(agent, "Turn on the hall light for 10 minutes", **{**LATER, "when": "", "for": "10 minutes"})
+    await agent.call(
+        "ha_control", "Turn on the hall light for 10 minutes", **{**LATER, "when": "", "for": "10 minutes"}
+    )
     await async_pass(agent.hass, freezer, 400)
     assert secure.state(HALL) == "on"
     assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
@@ -165,7 +166,7 @@ async def test_for_a_while(secure: SecureHouse, agent: Agent, freezer: FrozenDat
 
 
 async def test_at_a_time_and_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
-    told = await give(agent, IN_TEN, **{**LATER, "for": "until 10:30"})
+    told = await agent.call("ha_control", IN_TEN, **{**LATER, "for": "until 10:30"})
     assert told["result"]["planned"] == {HALL: "turn on at 10:10, then back after 20 min"}
     await wait(601)
     assert made(secure) == [("light.turn_on", (HALL,))]
@@ -175,7 +176,9 @@ async def test_at_a_time_and_for_a_while(secure: SecureHouse, agent: Agent, wait
 
 async def test_offline_at_the_end(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """A device that is offline at the end is switched as soon as it is back."""
-    await give(agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"})
+    await agent.call(
+        "ha_control", "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"}
+    )
     on = agent.hass.states.get(HALL)
     assert on is not None
     agent.hass.states.async_set(HALL, "unavailable", on.attributes)
@@ -199,7 +202,7 @@ REFUSED = "What was planned for 10:10 is not allowed any more: {}."
 )
 async def test_rights_of_the_time(secure: SecureHouse, agent: Agent, gone: str, why: str, wait: Wait) -> None:
     """Exposure, the person's rights and what an id means are those of the time when it runs."""
-    await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
+    await agent.call("ha_control", IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     if gone == "freedom":
         await agent.set_options(policy_restricted=["light"])
     elif gone == "exposure":
@@ -218,7 +221,7 @@ async def test_rights_of_the_time(secure: SecureHouse, agent: Agent, gone: str, 
 
 async def test_a_person_is_forgotten(secure: SecureHouse, agent: Agent) -> None:
     """The commands of a user go with them, on disk as well."""
-    await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
+    await agent.call("ha_control", IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     assert len(planned(agent).of_user(secure.anna.id)) == 1
     planned(agent).forget_user(secure.anna.id)
     assert planned(agent).stored() == []

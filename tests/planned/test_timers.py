@@ -12,11 +12,9 @@ from custom_components.home_agent.const import EVENT_TIMER_FINISHED
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass
+from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass, shown
 from tests.helpers.phones import push_service
 from tests.helpers.planned import Wait
-from tests.helpers.timers import call, shown
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -45,7 +43,7 @@ async def test_told_where_it_was_set(satellite: Satellite, agent: Agent, wait: W
     )
     result = await agent.say("Set a pasta timer for ten minutes", device_id=satellite.device, language="de")
     assert speech(result) == "I've set a timer for 10 minutes."
-    told = tool_results(agent.server.chats[-1])[-1]["result"]["set"]
+    told = agent.results[-1]["result"]["set"]
     assert (told["name"], told["in"]) == ("Pasta", "10 min")
     await wait(599)
     assert satellite.said == []
@@ -62,7 +60,7 @@ async def test_from_the_chat_without_a_phone(agent: Agent, hass_admin_user: Mock
     own = Context(user_id=hass_admin_user.id)
     await agent.say("Hello", context=own)
     assert "timer" in {tool["function"]["name"] for tool in agent.server.chats[-1].json["tools"]}
-    timer = (await call(agent, action="set", when="5 min", name="tea", context=own))["result"]["set"]
+    timer = (await agent.call("timer", action="set", when="5 min", name="tea", context=own))["result"]["set"]
     await wait(301)
     assert shown(agent.hass) == ["It is time: tea."]
     (event,) = told
@@ -97,7 +95,7 @@ async def test_two_at_once(
     )
     await agent.say("Set a timer for the pasta and one for the sauce, ten minutes each", **here)
     await async_pass(hass, freezer, 240)
-    listed = (await call(agent, "How long still?", action="list", **here))["result"]["timers"]
+    listed = (await agent.call("timer", "How long still?", action="list", **here))["result"]["timers"]
     assert [(timer["name"], timer["in"]) for timer in listed] == [("pasta", "6 min"), ("sauce", "6 min")]
     await async_pass(hass, freezer, 361)
     assert satellite.said == ["It is time: pasta.", "It is time: sauce."]
@@ -119,8 +117,8 @@ async def test_a_satellite_that_does_not_answer(
         await phones.async_register("anna_phone", anna)
         targets = [{"person": "person.anna", "targets": ["notify.mobile_app_anna_phone"]}]
         agent = await async_agent(hass, model_server, {"notify_targets": targets})
-        await call(
-            agent,
+        await agent.call(
+            "timer",
             action="set",
             when="5 min",
             name="call Ben",
@@ -134,23 +132,23 @@ async def test_a_satellite_that_does_not_answer(
 
 async def test_list_extend_cancel(satellite: Satellite, agent: Agent, wait: Wait) -> None:
     here = {"device_id": satellite.device}
-    listed = await call(agent, action="list")
+    listed = await agent.call("timer", action="list")
     assert listed["result"].startswith("None of yours")
-    await call(agent, action="set", when="10 minutes", name="pasta", **here)
-    await call(agent, action="set", when="18:30", name="take out the bins", **here)
-    listed = (await call(agent, action="list", **here))["result"]["timers"]
+    await agent.call("timer", action="set", when="10 minutes", name="pasta", **here)
+    await agent.call("timer", action="set", when="18:30", name="take out the bins", **here)
+    listed = (await agent.call("timer", action="list", **here))["result"]["timers"]
     assert [item["name"] for item in listed] == ["pasta", "take out the bins"]
-    unclear = await call(agent, action="cancel", **here)
+    unclear = await agent.call("timer", action="cancel", **here)
     assert "which one is meant" in unclear["error"]
-    longer = await call(agent, action="extend", name="pasta", when="5 minutes", **here)
+    longer = await agent.call("timer", action="extend", name="pasta", when="5 minutes", **here)
     assert longer["result"]["now"]["in"] == "15 min"
-    gone = await call(agent, action="cancel", name="bins", **here)
+    gone = await agent.call("timer", action="cancel", name="bins", **here)
     assert gone["result"]["cancelled"][0]["name"] == "take out the bins"
     await wait(601)
     assert satellite.said == []
     await wait(300)
     assert satellite.said == ["It is time: pasta."]
-    assert not (await call(agent, action="cancel", name="all", **here))["result"]["cancelled"]
+    assert not (await agent.call("timer", action="cancel", name="all", **here))["result"]["cancelled"]
 
 
 async def test_all_timers_end(satellite: Satellite, agent: Agent) -> None:
@@ -164,17 +162,21 @@ async def test_all_timers_end(satellite: Satellite, agent: Agent) -> None:
     ):
         here: dict[str, Any] = {"device_id": satellite.device, "language": language}
         for minutes in (5, 7):
-            await call(agent, action="set", when=f"{minutes} minutes", **here)
-        cancelled = await call(agent, action="cancel", name=name, **here)
+            await agent.call("timer", action="set", when=f"{minutes} minutes", **here)
+        cancelled = await agent.call("timer", action="cancel", name=name, **here)
         assert len(cancelled["result"]["cancelled"]) == 2
 
 
 async def test_whose_timers_they_are(satellite: Satellite, agent: Agent, hass_admin_user: MockUser) -> None:
     """A user's timers are theirs; those of a voice that nobody knows are everybody's."""
-    await call(agent, action="set", when="10 min", name="mine", context=Context(user_id=hass_admin_user.id))
-    await call(agent, action="set", when="20 min", name="ours")
-    assert [item["name"] for item in (await call(agent, action="list"))["result"]["timers"]] == ["ours"]
-    own = await call(agent, action="list", context=Context(user_id=hass_admin_user.id))
+    await agent.call(
+        "timer", action="set", when="10 min", name="mine", context=Context(user_id=hass_admin_user.id)
+    )
+    await agent.call("timer", action="set", when="20 min", name="ours")
+    assert [item["name"] for item in (await agent.call("timer", action="list"))["result"]["timers"]] == [
+        "ours"
+    ]
+    own = await agent.call("timer", action="list", context=Context(user_id=hass_admin_user.id))
     assert [item["name"] for item in own["result"]["timers"]] == ["mine", "ours"]
 
 
@@ -210,7 +212,7 @@ async def test_catching_up(
     await hass.config.async_set_time_zone("UTC")
     satellite = await async_add_satellite(hass)
     agent = await async_agent(hass, model_server)
-    await call(agent, action="set", when="10 min", name="pasta", device_id=satellite.device)
+    await agent.call("timer", action="set", when="10 min", name="pasta", device_id=satellite.device)
     await _async_restart(agent)
     freezer.tick(away)
     await async_pass(hass, freezer, 0)
@@ -228,7 +230,9 @@ async def test_repeating(
     await hass.config.async_set_time_zone("Europe/Berlin")
     satellite = await async_add_satellite(hass)
     agent = await async_agent(hass, model_server)
-    await call(agent, action="set", when="13:00", name="tablets", repeat="daily", device_id=satellite.device)
+    await agent.call(
+        "timer", action="set", when="13:00", name="tablets", repeat="daily", device_id=satellite.device
+    )
     await async_pass(hass, freezer, 3600)
     await async_pass(hass, freezer, 24 * 3600)
     assert satellite.said == ["It is time: tablets."] * 2
@@ -254,4 +258,4 @@ async def test_refusals(agent: Agent) -> None:
         ({"action": "extend", "name": "x"}, "by how much"),
     ]
     for args, said in refused:
-        assert said in (await call(agent, **args))["error"]
+        assert said in (await agent.call("timer", **args))["error"]

@@ -18,14 +18,13 @@ from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.checks import every
-from tests.helpers.documents import PAGES, ROOT
+from tests.helpers.documents import ROOT
 from tests.helpers.everyday_house import async_add_satellite, async_pass
 from tests.helpers.indexed import equipped
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 FOLDER = ROOT / "blueprints"
-FILES = sorted(FOLDER.rglob("*.yaml"))
 
 
 class Loader(yaml.SafeLoader):
@@ -112,16 +111,3 @@ async def test_announce_timer(hass: HomeAssistant, agent: Agent, freezer: Frozen
     await agent.entry.runtime_data.planned.async_add(PlannedItem(verb=REMIND, schedule=soon))
     await async_pass(hass, freezer, 301)
     assert kitchen.said[1:] == ["The timer: the time is up."]
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_where_it_is_from(file: Path) -> None:
-    """Each blueprint names its own address, and a page offers it."""
-    blueprint = yaml.load(file.read_text(encoding="utf-8"), Loader)["blueprint"]  # noqa: S506 - a safe loader
-    assert blueprint["source_url"].endswith(f"/blob/main/{file.relative_to(ROOT).as_posix()}")
-    assert blueprint["source_url"] in PAGES["docs/automations.md"]
-    assert blueprint["name"].removeprefix("Home Agent: ") in PAGES["docs/automations.md"].lower()
-
-
-def test_every_blueprint_is_tried() -> None:
-    assert {f"test_{file.stem}" for file in every(FILES)} <= set(globals())

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
-import json
 from pathlib import Path
 import re
 from typing import Any
@@ -17,11 +16,10 @@ from pytest_homeassistant_custom_component.common import (
 )
 import yaml
 
-from benchmarks.__main__ import SUITES
 from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.agent import turn
 from custom_components.home_agent.config import fields, probe
-from custom_components.home_agent.const import DEFAULTS, DOMAIN
+from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.inference.dialects.base import is_azure, is_cloud, parse_address
 from custom_components.home_agent.inference.models import Endpoint, ErrorKind
 from custom_components.home_agent.planned import scheduler
@@ -29,7 +27,6 @@ from custom_components.home_agent.planned.records import REMIND, PlannedItem, Sc
 from custom_components.home_agent.planned.scheduler import CATCH_UP
 from custom_components.home_agent.tools import ha_query, turn_calls
 from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
-from custom_components.home_agent.tools.guard import is_vetted
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.native import NATIVE
 from custom_components.home_agent.tools.remembering import EARLIER
@@ -37,7 +34,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from scripts.lib import reference
 from tests.helpers.agent import IDLE_SECONDS, Agent, call_action
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.documents import PAGES, ROOT, code, fields_of, rows, section
 from tests.helpers.indexed import equipped
 from tests.helpers.suggested import async_suggested
@@ -45,35 +42,16 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import cut, reset, text, tool_calls
 
 INTEGRATION = ROOT / "custom_components" / DOMAIN
-ENGLISH: dict[str, Any] = json.loads((INTEGRATION / "translations" / "en.json").read_text(encoding="utf-8"))
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-OPTION_KEYS = {
-    key
-    for name, value in vars(const).items()
-    if name.startswith("CONF_") and name != "CONF_SHARED_MEMORY"  # of further agents
-    for key in (value.values() if isinstance(value, dict) else (value,))
-}
 EVENTS = {value for name, value in vars(const).items() if name.startswith("EVENT_")}
 
 
-@pytest.mark.parametrize("page", reference.TABLES)
+@for_each("page", reference.TABLES)
 def test_generated_tables(page: str) -> None:
     """`scripts/reference` has nothing to write, and each option, action and field has a text."""
     assert reference.generated(page, PAGES[page]) == PAGES[page]
     described = [cells for columns in (3, 5) for cells in rows(PAGES[page], columns)]
     assert all(cells[-1] for cells in every(described))
-
-
-def test_every_option_has_a_row() -> None:
-    """Every key of an entry is named, and those without a field have no default."""
-    assert {key for key in OPTION_KEYS if f"`{key}`" not in PAGES[reference.OPTIONS]} == set()
-    shown = {field.key for _, form in reference.FORMS.values() for field in form}
-    assert set(DEFAULTS) <= shown
-
-
-def test_what_is_never_called() -> None:
-    for never in ("homeassistant.turn_on", "shell_command.any", "automation.trigger"):
-        assert not is_vetted(*never.split("."))
 
 
 def test_tools() -> None:
@@ -100,7 +78,7 @@ def _words_of(schema: dict[Any, Any]) -> Iterator[str]:
             yield from value.container
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("page", "sentence", "number"),
     [
         (reference.OPTIONS, "At most {}. They win", connection.MAX_HEADERS),
@@ -214,38 +192,6 @@ async def test_events(
     assert {kind.value for kind in ErrorKind} <= set(code(PAGES[reference.EVENTS]))
 
 
-def test_explained_messages_exist() -> None:
-    """What the page about problems explains is what the agent, a form, an action or a repair issue says."""
-    sentences = {
-        *ENGLISH["config"]["error"].values(),
-        *ENGLISH["options"]["error"].values(),
-        *(exception["message"] for exception in ENGLISH["exceptions"].values()),
-        *(issue["title"] for issue in ENGLISH["issues"].values()),
-        *ENGLISH["selector"]["spoken"]["options"].values(),
-    }
-    table = section("docs/when-something-is-wrong.md", "Messages").split("|---|---|\n")[1]
-    listed = [line.split(" | ")[0].removeprefix("| ") for line in table.strip().splitlines()]
-    assert [message for message in every(listed) if message not in sentences] == []
-
-
-def test_tables_are_whole() -> None:
-    """Each row of a table has as many cells as its head."""
-    broken, seen = [], 0
-    for name, page in PAGES.items():
-        width = 0
-        for line in re.sub(r"```.*?```", "", page, flags=re.DOTALL).splitlines():
-            if not line.startswith("|"):
-                width = 0
-                continue
-            cells = len(re.split(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", line)))
-            width = width or cells
-            seen += 1
-            if cells != width:
-                broken.append(f"{name}: {line[:60]}")
-    assert seen
-    assert broken == []
-
-
 def test_model_servers() -> None:
     """The addresses are taken as they are written, and lead to the API that the table names."""
     table = [
@@ -263,29 +209,13 @@ def test_model_servers() -> None:
         assert first == (url if api != "openai" or connection.is_cloud(url) else f"{url}/v1")
 
 
-def test_benchmarks() -> None:
-    documented = {
-        code(cells[0])[0] for cells in rows(section("docs/developers/benchmarks.md", "Run them"), 2)
-    }
-    assert documented == set(SUITES)
-
-
 def anchors(written: str) -> set[str]:
     """Return the anchors of a page's headings, as GitHub names them."""
     titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", written, flags=re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
-def test_pages_of_the_options(page: str) -> None:
-    """A page of the options that a text names is in one of the menus."""
-    menus = ENGLISH["options"]["step"]
-    titles = [*menus["init"]["menu_options"].values(), *menus["expert"]["menu_options"].values()]
-    named = re.findall(r"(?:, page|\bthe page|\(page|\| page) \*{0,2}\[?([A-Z]\w+)", PAGES[page])
-    assert [name for name in named if not any(title.startswith(name) for title in titles)] == []
-
-
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_links(page: str) -> None:
     """Relative links lead to files that are there, and to headings that are in them."""
     for target in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)", PAGES[page]):
@@ -297,30 +227,10 @@ def test_links(page: str) -> None:
         assert not anchor or anchor in anchors(file.read_text(encoding="utf-8")), target
 
 
-@pytest.mark.skipif(not (ROOT / "docs" / "images").is_dir(), reason="there are no pictures")
-@pytest.mark.parametrize("page", PAGES)
-def test_pictures(page: str) -> None:
-    for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", PAGES[page]):
-        assert ((ROOT / page).parent / target).is_file(), target
-
-
 # The README: HACS shows it, and most people read nothing else
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_readme() -> None:
-    assert WRITTEN.startswith("# Home Agent\n")
-    assert 500 < len(WRITTEN) < 6000
-
-
-def test_commands_exist() -> None:
-    """What is to be typed is there and can be run."""
-    commands = re.findall(r"^(scripts/\w+)", WRITTEN, re.MULTILINE)
-    assert commands == ["scripts/demo", "scripts/test"]
-    for command in commands:
-        assert (ROOT / command).stat().st_mode & 0o111
 
 
 def test_every_page_can_be_reached() -> None:
@@ -341,21 +251,3 @@ def test_size() -> None:
 
 
 # Pages for developers name files that exist
-
-NAMED = re.compile(r"`([\w./<>-]+(?:\.py|\.json|/))`")
-PLACEHOLDER = re.compile(r"<\w+>")
-
-
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/developers/architecture.md"])
-def test_named_files_exist(page: str) -> None:
-    named = set(NAMED.findall((ROOT / page).read_text(encoding="utf-8")))
-    assert named
-    assert [name for name in sorted(named) if not _exists(name)] == []
-
-
-def _exists(name: str) -> bool:
-    pattern = PLACEHOLDER.sub("*", name.rstrip("/"))
-    places: list[Path] = [ROOT, INTEGRATION]
-    if any(next(place.glob(pattern), None) for place in places):
-        return True
-    return next(INTEGRATION.rglob(pattern), None) is not None

@@ -22,6 +22,7 @@ from custom_components.home_agent import regex
 from custom_components.home_agent.agent.llm import may_answer_order
 from custom_components.home_agent.agent.speech import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
+from tests.helpers.checks import for_each
 from tests.helpers.growth import LENGTH, too_slow
 
 pytestmark = pytest.mark.slow
@@ -139,7 +140,7 @@ def pieces(pattern: re.Pattern[Any]) -> list[str]:
     return [*found, *(f"{piece} " for piece in found)]
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@for_each("part", range(PARTS))
 def test_every_pattern_is_linear(part: int) -> None:
     """As it is used, with whatever makes it begin again and again."""
     known = list(patterns().items())[part::PARTS]

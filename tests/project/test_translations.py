@@ -7,19 +7,17 @@ from pathlib import Path
 import re
 from typing import Any
 
-import pytest
 import yaml
 
 from custom_components.home_agent import errors
 from custom_components.home_agent.config import adding, probe, schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import DONE, MENUS
-from custom_components.home_agent.safety.rules import DECISIONS, PICKED_ACTIONS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from scripts.lib.agent_forms import with_copies
 from scripts.lib.variants import varied
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.documents import fields_of
 from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE, household_keys
 
@@ -60,13 +58,13 @@ def test_languages() -> None:
     assert sorted(WHOLE + SPOKEN + VARIANTS) == sorted(LANGUAGES)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@for_each("variant", VARIANTS)
 def test_variants(variant: str) -> None:
     """`scripts/variants` has nothing to write."""
     assert (INTEGRATION / "translations" / f"{variant}.json").read_text(encoding="utf-8") == varied(variant)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@for_each("language", LANGUAGES)
 def test_parity(language: str) -> None:
     """Every sentence that is needed is there once, in the same order, with the same placeholders."""
     translated = flat(read(language))
@@ -75,14 +73,14 @@ def test_parity(language: str) -> None:
     assert not differing
 
 
-@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+@for_each("language", [language for language in LANGUAGES if language != "en"])
 def test_sentences_are_translated(language: str) -> None:
     """A sentence that equals the English one was forgotten; single words may be the same."""
     same = {key for key, text in flat(read(language)).items() if text == ENGLISH[key] and text.count(" ") > 1}
     assert not same
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@for_each("language", LANGUAGES)
 def test_sentences_can_be_shown(language: str) -> None:
     """No HTML, no address, no apostrophe that a message formatter takes for a quotation mark."""
     for key, text in flat(read(language)).items():
@@ -110,7 +108,7 @@ async def test_home_assistant_loads_them(hass: HomeAssistant) -> None:
                     assert loaded[f"component.home_agent.{key}"] == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("step", "fields"),
     [
         ("config.step.user", schemas.CONNECTION),
@@ -134,7 +132,7 @@ def test_every_field_has_a_name_and_a_description(step: str, fields: tuple[Field
         assert f"{step}.sections.{name}.name" in ENGLISH
 
 
-@pytest.mark.parametrize("part", ["menu_options", "menu_option_descriptions"])
+@for_each("part", ["menu_options", "menu_option_descriptions"])
 def test_menus_have_every_page(part: str) -> None:
     for menu, pages in MENUS.items():
         prefix = f"options.step.{menu}.{part}."
@@ -170,7 +168,7 @@ def test_every_error_of_a_form_has_a_sentence() -> None:
     } == set()
 
 
-@pytest.mark.parametrize("language", WHOLE)
+@for_each("language", WHOLE)
 def test_forms_of_further_agents(language: str) -> None:
     """They say what the options say: `scripts/agent_forms` copies the texts."""
     assert with_copies(read(language)) == read(language)
@@ -222,65 +220,3 @@ def test_services_have_names_descriptions_and_icons() -> None:
             expected |= {f"services.{name}.fields.{field}.{part}" for part in ("name", "description")}
     assert told == expected
     assert set(icons) == set(services)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_pages_are_called_by_their_names(language: str) -> None:
-    """A text that sends people to a page of the options names it as the menu that they see does."""
-    translated = flat(read(language))
-    shown = ENGLISH | translated
-    labels = [f"options.step.{menu}.menu_options.{page}" for menu, pages in MENUS.items() for page in pages]
-    for key, text in translated.items():
-        for label in labels:
-            name = re.escape(ENGLISH[label])
-            if re.search(rf"\b([Pp]age|Options,|[Uu]nder(?: Options,)?) {name}\b", ENGLISH[key]):
-                assert shown[label] in text, key
-
-
-def test_pages_that_are_named_exist() -> None:
-    """What follows the word page in a text begins with the name of one."""
-    names = [ENGLISH[f"options.step.{menu}.menu_options.{page}"] for menu in MENUS for page in MENUS[menu]]
-    named = [
-        (key, found[1])
-        for key, text in ENGLISH.items()
-        for found in re.finditer(r"\b(?:[Pp]age|Options,) ([A-Z][^.,)]*)", text)
-        if not key.startswith("selector.panel.")
-    ]
-    assert [key for key, name in every(named) if not name.startswith(tuple(names))] == []
-
-
-def test_what_can_be_picked_has_labels() -> None:
-    """The actions and decisions of the rules that are picked from lists."""
-    assert {f"selector.policy_action.options.{name}" for name in PICKED_ACTIONS} <= set(ENGLISH)
-    assert {f"selector.policy_decision.options.{name}" for name in DECISIONS} <= set(ENGLISH)
-
-
-PICKED = (
-    "policy_action",
-    "policy_decision",
-    "policy_day",
-    "policy_presence",
-    "proactive_rule",
-    "proposed_action",
-)
-"""Lists inside lists: the browser shows their values as they are, so the forms hold words."""
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_words_that_are_picked_mean_one_thing(language: str) -> None:
-    texts = flat(read(language))
-    for name in PICKED:
-        words = [text for key, text in texts.items() if key.startswith(f"selector.{name}.options.")]
-        assert len(words) == len(set(words)), name
-
-
-def test_page_names_the_languages() -> None:
-    """The page about the installation lists as many languages as there are translations."""
-    page = " ".join((INTEGRATION.parents[1] / "docs" / "install.md").read_text(encoding="utf-8").split())
-    for pattern, languages in (
-        (r"own sentences \([^)]*\) are in ([^.]*)\.", [*WHOLE, *SPOKEN]),
-        (r"The settings and the panel are in ([^.]*), and in Brazilian", WHOLE),
-    ):
-        found = re.search(pattern, page)
-        assert found
-        assert len(re.split(r", | and ", found[1])) == len(languages), found[0]

@@ -1,7 +1,5 @@
 """What Home Assistant's and HACS' own checks would find, as far as it can be found offline."""
 
-import ast
-from collections.abc import Iterator
 import json
 from pathlib import Path
 import re
@@ -13,21 +11,15 @@ from packaging.requirements import Requirement
 import yaml
 
 from custom_components.home_agent.services import async_setup_services
-from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import selector
 from homeassistant.helpers.service import async_get_all_descriptions
-from homeassistant.loader import async_get_custom_components
 from tests.helpers.checks import every
 from tests.helpers.documents import fields_of
 
 REPOSITORY = Path(__file__).parents[2]
 INTEGRATION = REPOSITORY / "custom_components" / "home_agent"
 MANIFEST: dict[str, Any] = json.loads((INTEGRATION / "manifest.json").read_text(encoding="utf-8"))
-SOURCES = {
-    file.relative_to(INTEGRATION): file.read_text(encoding="utf-8") for file in INTEGRATION.rglob("*.py")
-}
-
 MANIFEST_KEYS = {
     *("domain", "name", "after_dependencies", "codeowners", "config_flow", "dependencies", "documentation"),
     *("import_executor", "integration_type", "iot_class", "issue_tracker", "loggers", "preview_features"),
@@ -37,39 +29,6 @@ HACS_KEYS = {
     *("content_in_root", "country", "filename", "hacs", "hide_default_branch", "homeassistant", "name"),
     *("persistent_directory", "render_readme", "zip_release"),
 }
-ALWAYS_THERE = {
-    *("conversation", "diagnostics", "frontend", "homeassistant", "repairs", "system_health"),
-    "websocket_api",
-}
-"""Integrations that may be imported without being named in the manifest."""
-CORE_PARTS = {
-    *("condition", "config", "device_action", "device_trigger", "intent", "llm", "logbook", "media_source"),
-    *("recorder", "trigger"),
-}
-"""Names by which core imports parts of an integration: a file or folder called so must be that part."""
-RULES = 54
-
-
-def imported_components(source: str) -> Iterator[str]:
-    """Yield the integrations that a file imports at run time."""
-    tree = ast.parse(source)
-    guarded = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if id(node) in guarded:
-            continue
-        if isinstance(node, ast.ImportFrom) and node.level == 0:
-            parts = (node.module or "").split(".")
-            if parts[:2] == ["homeassistant", "components"]:
-                yield from parts[2:3] or (alias.name for alias in node.names)
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.startswith("homeassistant.components."):
-                    yield alias.name.split(".")[2]
 
 
 def png_size(file: Path) -> tuple[int, int]:
@@ -90,46 +49,6 @@ def test_manifest() -> None:
     assert AwesomeVersion(MANIFEST["version"], ensure_strategy=[AwesomeVersionStrategy.SEMVER])
     for requirement in MANIFEST["requirements"]:
         assert Requirement(requirement).specifier
-
-
-async def test_home_assistant_accepts_the_manifest(hass: HomeAssistant) -> None:
-    integration = (await async_get_custom_components(hass))["home_agent"]
-    assert integration.config_flow
-    assert integration.version == MANIFEST["version"]
-    assert integration.has_services
-    assert integration.has_translations
-
-
-def test_imported_integrations_are_declared() -> None:
-    declared = {*MANIFEST.get("dependencies", []), *MANIFEST.get("after_dependencies", [])}
-    declared |= ALWAYS_THERE | {platform.value for platform in Platform}
-    for file, source in SOURCES.items():
-        undeclared = set(imported_components(source)) - declared
-        assert not undeclared, f"{file}: {undeclared}"
-
-
-def test_nothing_is_mistaken_for_a_part_of_core() -> None:
-    """The folder `config` is meant: core looks there for a validator of YAML and finds none."""
-    names = {path.stem for path in INTEGRATION.iterdir()} & (CORE_PARTS | {p.value for p in Platform})
-    assert names <= {
-        "config",
-        "conversation",
-        "ai_task",
-        "binary_sensor",
-        "button",
-        "condition",
-        "logbook",
-        "sensor",
-        "switch",
-        "trigger",
-        "llm",
-    }
-    assert not (INTEGRATION / "llm").is_dir()
-
-
-def test_no_core_style_strings_file() -> None:
-    """Only `translations/` is read for a custom integration; a second source would drift."""
-    assert not (INTEGRATION / "strings.json").exists()
 
 
 def test_services_file() -> None:
@@ -170,11 +89,6 @@ def test_hacs_file() -> None:
     assert not hacs.get("zip_release") or hacs.get("filename")
 
 
-def test_hacs_finds_one_integration_with_a_licence() -> None:
-    assert len(list((REPOSITORY / "custom_components").glob("*/manifest.json"))) == 1
-    assert "MIT License" in (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
-
-
 def test_brand() -> None:
     for name, size in (("icon.png", 256), ("icon@2x.png", 512)):
         assert png_size(INTEGRATION / "brand" / name) == (size, size)
@@ -183,14 +97,3 @@ def test_brand() -> None:
         assert 128 <= height <= 256
         assert width > height
         assert png_size(INTEGRATION / "brand" / f"{name}@2x.png")[1] == 2 * height
-
-
-def test_quality_scale() -> None:
-    rules = yaml.safe_load((INTEGRATION / "quality_scale.yaml").read_text(encoding="utf-8"))["rules"]
-    assert len(rules) == RULES
-    for name, rule in rules.items():
-        if isinstance(rule, str):
-            assert rule in {"done", "todo"}, name
-        else:
-            assert rule["status"] == "exempt", name
-            assert rule["comment"], name

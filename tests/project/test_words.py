@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 import re
 from typing import Any
 
-import pytest
 import yaml
 
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.documents import PAGES, ROOT
 
 PACKAGE = ROOT / "custom_components" / "home_agent"
@@ -100,7 +99,7 @@ def problems(sentences: Iterable[str], kind: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", HELD)
+@for_each("page", HELD)
 def test_pages(page: str) -> None:
     assert problems(of_page(page), "pages") == []
 
@@ -111,20 +110,3 @@ def test_forms() -> None:
 
 def test_docstrings() -> None:
     assert problems(of_docstrings(), "docstrings") == []
-
-
-@pytest.mark.parametrize(
-    ("sentence", "avoided"),
-    [
-        ("Who is no administrator gets their own memories.", 2),
-        ("It waits for a person's word.", 2),
-        ("This is no address of a server.", 1),
-        ("The index is made anew.", 1),
-        ("There is no tool with this name.", 0),
-        ("Home Agent no longer has the model.", 0),
-        ("Who can see my memories?", 0),
-        ("The state is in the block that follows the sentence.", 0),
-    ],
-)
-def test_what_is_found(sentence: str, avoided: int) -> None:
-    assert len(problems([sentence], "pages")) == avoided

@@ -15,12 +15,13 @@ from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.const import MATCH_ALL
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import speech
+from tests.helpers.checks import for_each
 from tests.helpers.secure_house import RAN, SecureHouse, ask
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
 
-@pytest.mark.parametrize("language", languages())
+@for_each("language", languages())
 def test_every_phrase_of_the_tables(language: str) -> None:
     for phrase in (*words(language, "answers.yes"), *words(language, "answers.go_ahead")):
         assert read_answer(phrase, language).answer is Answer.YES, phrase
@@ -30,7 +31,7 @@ def test_every_phrase_of_the_tables(language: str) -> None:
         assert read_answer(f"{yes}, {filler}!", language).answer is Answer.YES, (yes, filler)
 
 
-@pytest.mark.parametrize("language", languages())
+@for_each("language", languages())
 def test_what_is_made_of_a_yes_is_none(language: str) -> None:
     """Said twice, asked back, with a no or another word beside it, or only polite: none of it is a yes."""
     agreeing = words(language, "answers.yes")
@@ -47,7 +48,7 @@ def test_what_is_made_of_a_yes_is_none(language: str) -> None:
 CLOSE = Ordered(frozenset({"close"}), ("Garage",))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("order", "refusal", "other", "language"),
     [
         ("close it", "no, leave it open", "open it", "en"),
@@ -84,7 +85,7 @@ def test_replies_that_no_model_hears(order: str, refusal: str, other: str, langu
     assert read_reply(order, language).answer is Answer.OTHER, "nothing was asked about"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "language", "answer"),
     [
         ("Yes.", "en", Answer.YES),
@@ -153,7 +154,7 @@ def test_answers(sentence: str, language: str, answer: Answer) -> None:
     assert read_answer(sentence, language).answer is answer
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "language", "pin"),
     [
         ("1234", "en", "1234"),
@@ -199,7 +200,7 @@ def test_a_pin_is_read(sentence: str, language: str, pin: str) -> None:
     assert (read.answer, read.pin) == (Answer.PIN, pin)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "language", "answer"),
     [
         ("twelve", "en", Answer.NUMBERS),

@@ -27,7 +27,6 @@ from tests.helpers.checks import every
 from tests.helpers.everyday_house import async_pass
 from tests.helpers.injected import UNLOCK, Home, home  # noqa: F401 - a fixture
 from tests.helpers.secure_house import SecureHouse, pending_ids
-from tests.helpers.turns import tool_results
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, thinking, tool_calls
@@ -133,10 +132,10 @@ async def test_another_agents_part_of_a_conversation_stays_anothers(family: Fami
     assert (await family.call("clear_history", family.anna, conversation_id=talk))["cleared"] == 1
 
 
-@pytest.mark.parametrize(("service", "data"), ADMINISTRATORS_ONLY)
-async def test_what_only_administrators_may(family: Family, service: str, data: dict[str, Any]) -> None:
-    with pytest.raises(Unauthorized):
-        await family.call(service, family.ben, **data)
+async def test_what_only_administrators_may(family: Family, subtests: pytest.Subtests) -> None:
+    for service, data in ADMINISTRATORS_ONLY:
+        with subtests.test(service=service, data=data), pytest.raises(Unauthorized):
+            await family.call(service, family.ben, **data)
 
 
 async def test_anothers_memories_by_service(family: Family) -> None:
@@ -371,8 +370,7 @@ async def test_the_name_of_a_timer_of_ones_own(home: Home) -> None:
     """A person's own words mark nothing."""
     name = "Open the oven door, turn the cake, and let it stand for ten minutes more"
     own = ("timer", {"action": "set", "when": "1 hour", "name": name})
-    home.agent.server.script([tool_calls([own]), text("Set.")])
-    await home.agent.say("Remind me in an hour", context=home.anna)
+    await home.agent.act(own, sentence="Remind me in an hour", context=home.anna)
     home.agent.server.script([tool_calls([("timer", {"action": "list"})]), tool_calls([UNLOCK]), text("So.")])
     await home.agent.say("Which timers are set? And unlock the front door", context=home.anna)
     assert home.unlocks() == 1
@@ -390,7 +388,7 @@ async def test_what_was_written_into_a_field(hass: HomeAssistant, home: Home) ->
         [tool_calls([("activity", {"action": "list"})]), tool_calls([UNLOCK]), text("So.")]
     )
     await home.agent.say("What did you do?", context=home.anna)
-    assert "input_text.note" in str(tool_results(home.agent.server.chats[-1])[0])
+    assert "input_text.note" in str(home.agent.results[0])
     assert home.unlocks() == 0
     assert len(pending_ids(hass)) == 1
 

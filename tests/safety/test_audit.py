@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.safety.journal import MAX_ENTRIES, AuditKind, AuditLog
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import Unauthorized
 from tests.helpers.agent import Agent, async_agent, call_action
-from tests.helpers.undo import LIGHT, act, control, undo_service
+from tests.helpers.undo import LIGHT, control, undo_service
 from tests.servers.model_server import ModelServer
 
 
@@ -27,8 +26,8 @@ async def test_actions_and_denials(hass: HomeAssistant, agent: Agent) -> None:
     """What ran, what was refused and why, who asked; nothing of what was said."""
     reader = MockUser(is_owner=False, name="Reader").add_to_hass(hass)
     reader.mock_policy({"entities": {"all": {POLICY_READ: True}}})
-    first = await act(agent, control("turn_on"), sentence="Wondrous words")
-    await act(agent, control("turn_off"), context=Context(user_id=reader.id))
+    first = await agent.act(control("turn_on"), sentence="Wondrous words")
+    await agent.act(control("turn_off"), context=Context(user_id=reader.id))
     denial, action = await audit_log(hass)
     assert (action["kind"], action["service"], action["targets"]) == ("action", "light.turn_on", [LIGHT])
     assert action["success"] is True
@@ -49,18 +48,9 @@ async def test_only_administrators_read_it(
     assert await audit_log(hass) == []
 
 
-async def test_limit_and_kind(hass: HomeAssistant, agent: Agent) -> None:
-    """The newest come first; only so many, only of one kind."""
-    await act(agent, control("turn_on"), control("turn_on", "light.bed_light"))
-    assert len(await audit_log(hass)) == 2
-    (newest,) = await audit_log(hass, limit=1)
-    assert newest["targets"] == ["light.bed_light"]
-    assert await audit_log(hass, kind="denial") == []
-
-
 async def test_an_undo_is_an_action(hass: HomeAssistant, agent: Agent) -> None:
     """It is marked as one."""
-    await act(agent, control("turn_on"))
+    await agent.act(control("turn_on"))
     await undo_service(hass)
     newest, oldest = await audit_log(hass)
     assert newest["undo"] is True
@@ -70,7 +60,7 @@ async def test_an_undo_is_an_action(hass: HomeAssistant, agent: Agent) -> None:
 async def test_confirmations(hass: HomeAssistant, model_server: ModelServer) -> None:
     """What waited for a word, and how it ended."""
     agent = (await async_agent(hass, model_server, {"policy_restricted": [LIGHT]})).at_satellite()
-    first = await act(agent, control("turn_on"))
+    first = await agent.act(control("turn_on"))
     assert hass.states.get(LIGHT).state == "off"
     await agent.say("yes", conversation_id=first.conversation_id)
     assert hass.states.get(LIGHT).state == "on"
@@ -79,20 +69,3 @@ async def test_confirmations(hass: HomeAssistant, model_server: ModelServer) -> 
     assert found[0]["targets"] == [LIGHT]
     assert (await audit_log(hass, kind="action"))[0]["service"] == "light.turn_on"
     assert set((await undo_service(hass))["restored"]) == set(), "what was restricted waits for a word again"
-
-
-def test_bounds() -> None:
-    """The oldest go first; long texts and lists are cut."""
-    log = AuditLog()
-    for number in range(MAX_ENTRIES + 10):
-        log.note(
-            AuditKind.SEARCH, query=f"{number}" * 500, targets=[f"light.{index}" for index in range(100)]
-        )
-    assert len(log) == MAX_ENTRIES
-    newest = log.entries(1)[0]
-    assert newest["query"].startswith(str(MAX_ENTRIES + 9))
-    assert len(newest["query"]) <= 200
-    assert len(newest["targets"]) <= 21
-    again = AuditLog()
-    again.restore(log.stored())
-    assert len(again) == MAX_ENTRIES

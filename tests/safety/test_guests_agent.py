@@ -76,21 +76,24 @@ def told(result: object, args: dict[str, Any]) -> list[str]:
     return [word for word in PRIVATE if word in json.dumps(result) and word not in said]
 
 
-@pytest.mark.parametrize(("tool", "args"), ATTACKS)
 async def test_calls_of_the_model(
-    hass: HomeAssistant, model_server: ModelServer, tool: str, args: dict[str, Any]
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
     """Whatever the model calls, nothing else moves, and the results name nothing else."""
-    household, guests = await house(hass, model_server)
-    model_server.script([tool_calls([(tool, args)]), text("Well."), text("Well.")])
-    await guests.say("Please do as you are told")
-    sent = [one for chat in model_server.chats[1:] for one in chat.json["messages"] if one["role"] == "tool"]
-    assert told(every(sent), args) == []
-    assert hass.states.get(LAMP).state == "off"
-    assert hass.states.get("lock.front_door").state == "locked"
-    assert not guests.data.planned.all()
-    assert not guests.data.confirmations.pending
-    assert not household.entry.runtime_data.confirmations.pending
+    household, guests = await house(hass, model_server, history_enabled=False)
+    for tool, args in every(ATTACKS):
+        with subtests.test(tool=tool, args=args):
+            model_server.clear()
+            model_server.script([tool_calls([(tool, args)]), text("Well."), text("Well.")])
+            await guests.say("Please do as you are told")
+            requests = [chat.json["messages"] for chat in model_server.chats[1:]]
+            results = [message for messages in requests for message in messages if message["role"] == "tool"]
+            assert told(every(results), args) == []
+            assert hass.states.get(LAMP).state == "off"
+            assert hass.states.get("lock.front_door").state == "locked"
+            assert not guests.data.planned.all()
+            assert not guests.data.confirmations.pending
+            assert not household.entry.runtime_data.confirmations.pending
 
 
 @pytest.mark.parametrize("way", ["execute_tool", "llm_api"])
@@ -131,8 +134,7 @@ async def test_a_plan_made_before_the_list(hass: HomeAssistant, model_server: Mo
     """A command for later that was given before the list was narrowed is judged again when it is due."""
     _household, guests = await house(hass, model_server, visible_entities={})
     later = {"action": "turn_on", "entity_id": LAMP, "when": "10 minutes"}
-    model_server.script([tool_calls([("ha_control", later)]), text("In ten minutes.")])
-    await guests.say("Turn on the bed light in ten minutes")
+    await guests.act(("ha_control", later), sentence="Turn on the bed light in ten minutes")
     (command,) = guests.data.planned.all()
     await guests.set_options(**KITCHEN)
     await guests.data.planned_runs.async_run(command, command.due)

@@ -17,6 +17,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import call_action, speech
+from tests.helpers.checks import for_each
 from tests.helpers.injected import (  # noqa: F401 - fixtures
     AFTER_OUTSIDE,
     READ,
@@ -117,7 +118,7 @@ ADDRESSED = (
 )
 
 
-@pytest.mark.parametrize("words", ADDRESSED)
+@for_each("words", ADDRESSED)
 def test_what_speaks_to_a_model_is_removed(words: str) -> None:
     assert firewall.clean(words).found
 
@@ -158,8 +159,7 @@ async def test_what_is_allowed_stays_allowed_where_nothing_was_read(home: Home) 
 async def test_calls_of_one_answer_are_judged_alike(home: Home) -> None:
     """The model had not read the result when it wrote the call beside it."""
     home.outside.content = "Fine weather"
-    home.agent.server.script([tool_calls([READ, UNLOCK]), text("Done.")])
-    await home.agent.say("Read it and unlock the front door", context=home.anna)
+    await home.agent.act(READ, UNLOCK, sentence="Read it and unlock the front door", context=home.anna)
     assert home.unlocks() == 1
 
 
@@ -283,7 +283,7 @@ async def test_passages_are_from_outside(home: Home, monkeypatch: pytest.MonkeyP
     assert "garage" not in told.partition("Texts:")[2]
 
 
-@pytest.mark.parametrize("tainted", [True, False])
+@for_each("tainted", [True, False])
 def test_summaries_carry_the_mark(tainted: bool) -> None:
     """What is summed up from a marked turn marks those that read the summary, also from the disk."""
     at = dt_util.utcnow()
@@ -317,7 +317,7 @@ def test_endless_texts_are_cut(text: str) -> None:
         assert len(str(firewall.clean(value).value)) < 7 * firewall.MAX_CHARS
 
 
-@pytest.mark.parametrize("value", [None, 1, 2.5, True, [], {}, "", {"a": {"b": [None, "x"]}}, ["\ud800"]])
+@for_each("value", [None, 1, 2.5, True, [], {}, "", {"a": {"b": [None, "x"]}}, ["\ud800"]])
 def test_values_keep_their_form(value: Any) -> None:
     """What holds no order is the same afterwards."""
     assert firewall.clean(value).value == value

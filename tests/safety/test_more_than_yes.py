@@ -11,6 +11,7 @@ from custom_components.home_agent.safety.answers import Answer, Ordered, read_an
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, speech
+from tests.helpers.checks import for_each
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.listening import Listener, start_turn
 from tests.helpers.secure_house import UNLOCK, SecureHouse, agent  # noqa: F401 - a fixture
@@ -36,7 +37,7 @@ def answer(sentence: str, language: str) -> Answer:
     return read_answer_and_rest(sentence, [language], UNLOCKS[language]).answer
 
 
-@pytest.mark.parametrize(("language", "count"), [("en", 46), ("de", 28)])
+@for_each(("language", "count"), [("en", 46), ("de", 28)])
 def test_ways_to_say_yes(language: str, count: int) -> None:
     ways = TABLES["ways"][language]
     missed = [way for way in ways if answer(way, language) is not Answer.YES]
@@ -44,7 +45,7 @@ def test_ways_to_say_yes(language: str, count: int) -> None:
     assert len(missed) <= 0.05 * count, missed
 
 
-@pytest.mark.parametrize("language", UNLOCKS)
+@for_each("language", UNLOCKS)
 def test_what_is_no_yes(language: str) -> None:
     """Sentences that begin or sound like a yes are none in a home with several languages either."""
     asked = UNLOCKS[language]
@@ -70,8 +71,7 @@ class Conversation:
     @classmethod
     async def async_asked(cls, agent: Agent, **options: Any) -> Self:
         """Have the agent ask."""
-        agent.server.script([tool_calls([UNLOCK]), text("The model's own words.")])
-        asked = await agent.say("Open the front door", **options)
+        asked = await agent.act(UNLOCK, sentence="Open the front door", **options)
         assert asked.continue_conversation
         agent.server.clear()
         return cls(agent, asked.conversation_id)

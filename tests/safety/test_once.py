@@ -14,7 +14,6 @@ from tests.helpers.injected import AFTER_OUTSIDE, Home, home  # noqa: F401 - a f
 from tests.helpers.planned import planned
 from tests.helpers.policies import SERVICES
 from tests.helpers.secure_house import ENTITIES, SecureHouse, agent, ask  # noqa: F401 - a fixture
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -123,7 +122,7 @@ async def test_what_may_not_be_known_is_not_watched(
         word = "home" if "person" in watched else "locked" if "lock" in watched else "on"
         args |= {slot: f"{watched} {word}"}
         await ask(agent, ("ha_control", args), said="Turn on the hall light then", device_id="satellite-1")
-        told.append(str(tool_results(agent.server.chats[-1])[-1]["error"]))
+        told.append(str(agent.results[-1]["error"]))
     assert told[0] == told[1]
     assert planned(agent).all() == []
     assert secure.moved() == []

@@ -141,14 +141,15 @@ OWN: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("entity_id", "state", "attributes"), OWN)
 async def test_states_of_the_house_mark_nothing(
-    hass: HomeAssistant, home: Home, entity_id: str, state: str, attributes: dict[str, Any]
+    hass: HomeAssistant, home: Home, subtests: pytest.Subtests
 ) -> None:
     """Numbers, times, versions, words of Home Assistant, modes of a device, names of places."""
-    show(hass, entity_id, state, attributes)
-    query = ("ha_query", {"entity_id": entity_id, "attributes": [*attributes, "state"]})
-    assert await asked(home, query, ("ha_query", {"entity_id": entity_id})) == 1
+    for entity_id, state, attributes in OWN:
+        with subtests.test(entity_id=entity_id, attributes=attributes):
+            show(hass, entity_id, state, attributes)
+            query = ("ha_query", {"entity_id": entity_id, "attributes": [*attributes, "state"]})
+            assert await asked(home, query, ("ha_query", {"entity_id": entity_id})) == 1
 
 
 async def test_a_place_of_the_household_marks_nothing(hass: HomeAssistant, home: Home) -> None:

@@ -95,19 +95,6 @@ async def test_the_model_hears_what_was_left_out(model_server: ModelServer, secu
     assert sum("At most 4 things" in result for result in results) == 2
 
 
-async def test_names_that_are_alike(secure: SecureHouse, agent: Agent) -> None:
-    """Rooms tell them apart, and where they do not, the ids."""
-    garden = add_lock(secure, "shed", "Shed Lock", "Garden")
-    yard = add_lock(secure, "shed_two", "shed  lock", "Yard")
-    asked = await ask(agent, control("unlock", garden), control("unlock", yard))
-    assert speech(asked) == "Should I unlock the Shed Lock (Garden) and the shed lock (Yard)?"
-    done = await agent.say("Yes", conversation_id=asked.conversation_id)
-    assert speech(done) == "I unlocked the Shed Lock (Garden) and the shed lock (Yard)."
-    third = add_lock(secure, "shed_three", "Shed Lock", "Yard")
-    asked = await ask(agent, control("unlock", third))
-    assert speech(asked) == f"Should I unlock the Shed Lock ({third})?"
-
-
 async def test_an_entity_id_that_moved_on(hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
     """A yes to one door does not open another door that has received its entity ID meanwhile."""
     shed = add_lock(secure, "shed", "Shed Lock")
@@ -145,16 +132,6 @@ async def test_a_tool_with_its_arguments(
     assert body in action.full
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert mail.calls == [args]
-
-
-async def test_a_name_where_there_is_no_title(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
-    """Prefixes and underscores are not spoken."""
-    llm.async_register_api(hass, OtherAPI(hass, "other", [Told("some_server__OrderPizza_now")]))
-    agent = await secure.async_agent(model_server, {"llm_apis": ["other"]})
-    asked = await ask(agent, ("some_server__OrderPizza_now", {}))
-    assert speech(asked) == "Should I use Order Pizza now?"
 
 
 async def test_a_script_with_its_variables(

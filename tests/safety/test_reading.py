@@ -257,8 +257,7 @@ async def test_the_others_are_still_read(
     agent = await home.async_build(model_server, **never(entities=[hidden], whom=["person.ben"]))
     await async_add_calendar(home.hass, "Family")
     await async_add_list(home.hass, "Food")
-    model_server.script([tool_calls([(tool, args)]), text("Nothing.")])
-    await agent.say("What is there?", **home.came("ben"))
+    await agent.act((tool, args), sentence="What is there?", **home.came("ben"))
     (result,) = tool_results(model_server.chats[-1])
     assert result["success"]
     assert told(result, ("Ann", "Gifts", SURGERY)) == []

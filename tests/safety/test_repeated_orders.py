@@ -8,7 +8,7 @@ from custom_components.home_agent.languages import table, words
 from custom_components.home_agent.safety.answers import IT, Answer, Ordered, read_answer, says_yes
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -57,8 +57,8 @@ def confirms(sentence: str, language: str, verb: str) -> bool:
     return says_yes(sentence, language, Ordered(frozenset({verb}), ("Gate 7",)))
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("language", LANGUAGES)
+@for_each("verb", VERBS)
+@for_each("language", LANGUAGES)
 def test_the_same_action_is_a_yes(language: str, verb: str) -> None:
     """With a pronoun, politeness and words like "now" beside it, in any case, and by its name."""
     yes = words(language, "answers.yes")[0]
@@ -83,8 +83,8 @@ def test_the_same_action_is_a_yes(language: str, verb: str) -> None:
     assert every(confirms(one, language, verb) for one in said)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("language", LANGUAGES)
+@for_each("verb", VERBS)
+@for_each("language", LANGUAGES)
 def test_anything_else_is_none(language: str, verb: str) -> None:
     """Another verb, target, name, condition or time, a no, a question, or no yes at all."""
     yes = words(language, "answers.yes")[0]
@@ -115,7 +115,7 @@ def test_anything_else_is_none(language: str, verb: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@for_each("language", LANGUAGES)
 def test_opposites_share_no_word(language: str) -> None:
     for verb, opposite in OPPOSITE.items():
         assert not set(forms(language, verb)) & set(forms(language, opposite))

@@ -408,8 +408,7 @@ async def test_a_plan_is_judged_for_its_time_and_again_at_that_time(
     for when, kept in (("08:00", 1), ("06:00", 1)):
         call = ("ha_control", {"action": "turn_on", "entity_id": "light.hall", "when": when})
         model_server.clear()
-        model_server.script([tool_calls([call]), text("Noted.")])
-        await agent.say(f"Turn on the hall light at {when}")
+        await agent.act(call, sentence=f"Turn on the hall light at {when}")
         assert len(planned()) == kept
     refused = tool_results(model_server.chats[-1])[-1]["error"]
     assert "nothing may be changed in Nursery from 20:00 to 07:00" in refused

@@ -244,8 +244,7 @@ async def test_a_title_in_the_request(hass: HomeAssistant, home: Home, said: str
 )
 async def test_timers_that_others_end(home: Home, said: str, free: bool, call: dict[str, Any]) -> None:
     own = ("timer", {"action": "set", "when": "1 hour", "name": "Oven"})
-    home.agent.server.script([tool_calls([own]), text("Set.")])
-    await home.agent.say("Remind me of the oven in an hour", context=home.anna)
+    await home.agent.act(own, sentence="Remind me of the oven in an hour", context=home.anna)
     planned = home.agent.entry.runtime_data.planned
     before = planned.timers()
     await home.agent.hass.services.async_call("home_agent", "clear_conversation", {}, blocking=True)
@@ -258,8 +257,9 @@ async def test_timers_that_others_end(home: Home, said: str, free: bool, call: d
 
 async def test_plans_that_others_undo(home: Home) -> None:
     later = {"action": "turn_on", "entity_id": "light.hall", "when": "2 hours"}
-    home.agent.server.script([tool_calls([("ha_control", later)]), text("Yes.")])
-    await home.agent.say("Turn on the hall light in two hours", context=home.anna)
+    await home.agent.act(
+        ("ha_control", later), sentence="Turn on the hall light in two hours", context=home.anna
+    )
     planned = home.agent.entry.runtime_data.planned
     await home.agent.hass.services.async_call("home_agent", "clear_conversation", {}, blocking=True)
     answer = await home.read("Undo it.", ("activity", {"action": "undo"}), said="Read me the news")

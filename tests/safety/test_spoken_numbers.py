@@ -4,19 +4,16 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Final
 
-from hypothesis import given, strategies as st
-import pytest
-
 from custom_components.home_agent.languages import languages, table, words
 from custom_components.home_agent.safety.spoken_numbers import (
     MAX_FOREIGN,
     MIN_DIGITS,
     Numbers,
-    NumberWords,
     _read,
     number_words,
     read_numbers,
 )
+from tests.helpers.checks import for_each
 from tests.helpers.spoken import QUESTIONS, REQUESTS
 
 SENTENCES: Final[Mapping[str, list[str]]] = {
@@ -46,7 +43,7 @@ def read_with_all(sentence: str, language: str) -> Numbers:
     return read
 
 
-@pytest.mark.parametrize("language", sorted(SENTENCES))
+@for_each("language", sorted(SENTENCES))
 def test_sentences(language: str) -> None:
     """Sentences of the household, for speakers of their language and of another one."""
     assert SENTENCES[language]
@@ -55,7 +52,7 @@ def test_sentences(language: str) -> None:
             assert read_numbers(sentence, own) == read_with_all(sentence, own), sentence
 
 
-@pytest.mark.parametrize("own", ["en", "de", "ja", "tr"])
+@for_each("own", ["en", "de", "ja", "tr"])
 def test_pins_of_all_languages(own: str) -> None:
     """A PIN is found in whatever language it is said, also within a sentence."""
     assert len(PINS) >= 20
@@ -67,32 +64,10 @@ def test_pins_of_all_languages(own: str) -> None:
 COUNTING: Final = [language for language in languages() if words(language, "numbers.digits")]
 
 
-@pytest.mark.parametrize("language", COUNTING)
+@for_each("language", COUNTING)
 def test_digit_after_digit(language: str) -> None:
     """Digits one after the other never become another number."""
     digits = [row[0] for row in table(language, "numbers.digits") or ()]
     for first, second in product(range(10), repeat=2):
         said = " ".join(digits[digit] for digit in (first, second, second, first))
         assert read_numbers(said, language).digits == f"{first}{second}{second}{first}", said
-
-
-WORDS: Final = sorted(
-    {word for language in languages() for word in number_words(language).parts}
-    | {word for language in languages() for word in words(language, "answers.no")}
-)
-
-
-@given(
-    said=st.lists(st.sampled_from(WORDS) | st.text("0123456789abcünэ四ー", max_size=6), max_size=6),
-    joint=st.sampled_from((" ", "", "-", ", ")),
-    own=st.sampled_from(languages()),
-)
-def test_words_of_numbers(said: list[str], joint: str, own: str) -> None:
-    """Any words of numbers, together or apart."""
-    sentence = joint.join(said)
-    assert read_numbers(sentence, own) == read_with_all(sentence, own)
-
-
-def test_without_words() -> None:
-    """A language without a table reads digits only."""
-    assert NumberWords().longest == 1

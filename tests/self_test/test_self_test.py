@@ -7,12 +7,13 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.self_test import runner
-from custom_components.home_agent.self_test.cases import COMMON, Capability, cases
+from custom_components.home_agent.self_test.cases import COMMON, cases
 from custom_components.home_agent.self_test.kept import SelfTestResult
 from custom_components.home_agent.store import EntryStore
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
+from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from tests.helpers.agent import Agent, async_agent
+from tests.helpers.checks import for_each
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, hang, status, text, tool_calls
 
@@ -185,27 +186,6 @@ async def test_a_case_that_fails(hass: HomeAssistant, model_server: ModelServer,
         assert problem in wrong[name.replace("_", " ")]
 
 
-async def test_words_count_after_a_call_too(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A question may be answered by reading first; then the words behind the result are looked at."""
-    await async_agent(hass, model_server)
-    read = tool_calls([("ha_query", {"entity_id": "lock.front_door"})])
-    script(model_server, a_question=[read, text("Yes.")], a_number=[read, text("It is warm.")])
-
-    wrong = failed(await run(hass))
-
-    assert wrong == {"a number": "does not say 19.5"}
-
-
-async def test_an_error_that_is_taken_for_success(hass: HomeAssistant, model_server: ModelServer) -> None:
-    await async_agent(hass, model_server)
-    asked = PERFECT["an error is not taken for success"][0]
-    script(model_server, an_error_is_not_taken_for_success=[asked, text("I turned on the office light.")])
-
-    wrong = failed(await run(hass))
-
-    assert "claims success after an error" in wrong["an error is not taken for success"]
-
-
 async def test_a_model_that_calls_nothing_is_not_good_enough(
     hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
@@ -217,26 +197,10 @@ async def test_a_model_that_calls_nothing_is_not_good_enough(
     assert report["advice"].startswith("This model is not good enough")
 
 
-async def test_calls_that_are_written_as_text_count(hass: HomeAssistant, model_server: ModelServer) -> None:
-    await async_agent(hass, model_server)
-    arguments = '{"action": "turn_on", "entity_id": "light.kitchen"}'
-    written = f'<tool_call>{{"name": "ha_control", "arguments": {arguments}}}</tool_call>'
-    script(model_server, switch_on=[text(written)])
-
-    assert failed(await run(hass)) == {}
-
-
 async def test_without_a_server(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
     model_server.stop()
 
     with pytest.raises(HomeAssistantError):
-        await run(hass)
-
-
-async def test_it_needs_its_tools(hass: HomeAssistant, model_server: ModelServer) -> None:
-    await async_agent(hass, model_server, {"tools_disabled": ["ha_query"]})
-
-    with pytest.raises(ServiceValidationError, match="ha_query"):
         await run(hass)
 
 
@@ -276,17 +240,7 @@ async def test_a_weak_capability_is_named(hass: HomeAssistant, model_server: Mod
     assert "follow-up sentences" in report["advice"]
 
 
-async def test_every_capability_has_a_score(hass: HomeAssistant, model_server: ModelServer) -> None:
-    await async_agent(hass, model_server)
-    script(model_server)
-
-    report = await run(hass)
-
-    assert list(report["capabilities"]) == [capability.value for capability in Capability]
-    assert sum(score["total"] for score in report["capabilities"].values()) == report["total"]
-
-
-@pytest.mark.parametrize(("language", "asked"), [("nl", {"nl"}), ("pt-BR", {"pt"}), ("ja", {"de", "fr"})])
+@for_each(("language", "asked"), [("nl", {"nl"}), ("pt-BR", {"pt"}), ("ja", {"de", "fr"})])
 def test_the_language_of_the_household_is_asked(language: str, asked: set[str]) -> None:
     found = cases(language)
     assert found[: len(COMMON)] == COMMON

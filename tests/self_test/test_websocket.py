@@ -1,6 +1,5 @@
 """The self-test on the websocket: progress, result, one test at a time, for administrators."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -58,40 +57,6 @@ async def test_progress_and_result(
     assert last["result"]["verdict"] == "poor"
     assert last["result"]["model"] == "test-model"
     assert (await ask(socket, "result", entry_id))["result"] == {"result": last["result"]}
-
-
-async def test_who_comes_later_waits_for_the_same_test(
-    hass: HomeAssistant, agent: Agent, hass_ws_client: WebSocketGenerator, model_server: ModelServer
-) -> None:
-    first, second = await hass_ws_client(hass), await hass_ws_client(hass)
-    assert (await ask(first, "run", agent.entry.entry_id))["success"]
-    assert (await first.receive_json())["event"]["done"] == 0
-    assert (await ask(second, "run", agent.entry.entry_id))["success"]
-
-    (*_, one), (*_, other) = await asyncio.gather(events(first), events(second))
-
-    assert one == other
-    assert one["type"] == "result"
-    asked = [chat for chat in model_server.chats if "Dim the bedroom light" in chat.raw.decode()]
-    assert len(asked) == 1
-
-
-async def test_it_ends_when_nobody_waits(
-    hass: HomeAssistant, agent: Agent, hass_ws_client: WebSocketGenerator
-) -> None:
-    socket = await hass_ws_client(hass)
-    started = await ask(socket, "run", agent.entry.entry_id)
-    kept = agent.entry.runtime_data.shared.self_tests.of(agent.entry.entry_id)
-    assert (await socket.receive_json())["event"]["done"] == 0
-    await socket.send_json_auto_id({"type": "unsubscribe_events", "subscription": started["id"]})
-    while (answer := await socket.receive_json())["type"] == "event":
-        pass
-    assert answer["success"]
-    await hass.async_block_till_done(wait_background_tasks=True)
-
-    assert kept.task is not None
-    assert kept.task.cancelled()
-    assert kept.report is None
 
 
 async def test_a_server_that_cannot_be_asked(

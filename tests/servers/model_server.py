@@ -67,6 +67,11 @@ class ModelServer(LoopbackServer):
         """Queue answers for the next chat requests."""
         self._replies.extend(replies)
 
+    def replies(self, replies: Sequence[Answer]) -> None:
+        """Answer the next chat requests like this, and with nothing that was queued before."""
+        self._replies.clear()
+        self.script(replies)
+
     def on(self, predicate: Predicate, reply: Answer) -> None:
         """Answer every request that fits like this, before the queue; later rules win."""
         self._rules.insert(0, (predicate, reply))

@@ -122,15 +122,5 @@ def duckduckgo(found: Results) -> str:
     <a class="result__snippet" href="#">Advert</a></div>{items}</div></div></body></html>"""
 
 
-def duckduckgo_lite(found: Results) -> str:
-    """Return the small page of DuckDuckGo."""
-    rows = "".join(
-        f"""<tr><td>1.</td><td><a rel="nofollow" href="{url}" class='result-link'>{title}</a></td></tr>
-        <tr><td></td><td class='result-snippet'>{text}</td></tr>"""
-        for title, url, text in found
-    )
-    return f"<html><body><form class='header'></form><table border='0'>{rows}</table></body></html>"
-
-
 RIDDLE = """<html><body><form id="challenge-form"><div class="anomaly-modal__title">Unfortunately, bots use
 DuckDuckGo too.</div></form></body></html>"""

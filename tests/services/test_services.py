@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
@@ -12,7 +11,7 @@ from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized, UnknownUser
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
@@ -53,16 +52,6 @@ class TestProcess:
         assert made["parameters"] == ON[1]
         assert made["success"] is True
 
-    async def test_a_response_is_optional_and_silence_costs_no_request(
-        self, hass: HomeAssistant, model_server: ModelServer
-    ) -> None:
-        await async_agent(hass, model_server)
-        with pytest.raises(probatio.Invalid):
-            await call(hass, "process", text=" \n")
-        assert not model_server.chats
-        await hass.services.async_call(DOMAIN, "process", {"text": "Hello"}, blocking=True)
-        assert len(model_server.chats) == 1
-
     async def test_the_conversation_goes_on(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         await async_agent(hass, model_server)
         model_server.default = text("Hello.")
@@ -101,16 +90,6 @@ class TestProcess:
         model_server.default = status(503)
         response = await call(hass, "process", text="Hallo", language="de")
         assert response["response"] == await async_phrase(hass, "de", "llm_server_error")
-
-    async def test_a_failed_turn_does_not_show_the_calls_of_the_one_before(
-        self, hass: HomeAssistant, model_server: ModelServer
-    ) -> None:
-        await async_agent(hass, model_server, {"local_fallback_enabled": False})
-        model_server.script([tool_calls([ON]), text("On.")])
-        await call(hass, "process", text="On", conversation_id="kitchen")
-        model_server.default = status(503)
-        response = await call(hass, "process", text="And now?", conversation_id="kitchen")
-        assert response["tool_calls"] == []
 
     async def test_the_caller_is_who_speaks(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         """Their permissions count, and the calls bear their context."""
@@ -152,27 +131,6 @@ class TestClearHistory:
         await call(hass, "process", text="And now?", conversation_id="kitchen")
         assert "Which word?" in str(model_server.chats[-1].messages), "what was said since then is known"
 
-    async def test_all(
-        self, hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
-    ) -> None:
-        await async_agent(hass, model_server)
-        for name in ("kitchen", "bedroom"):
-            await call(hass, "process", text="The word is abracadabra", conversation_id=name)
-        with pytest.raises(Unauthorized):
-            await call(hass, "clear_history", user(hass))
-        assert await call(hass, "clear_history") == {"cleared": 2}
-        assert "abracadabra" not in str(hass_storage["home_agent.history"])
-        await call(hass, "process", text="Which word?", conversation_id="kitchen")
-        assert "abracadabra" not in str(model_server.chats[-1].messages)
-
-    async def test_without_a_history_too(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        """Home Assistant remembers a conversation for some minutes by itself."""
-        await async_agent(hass, model_server, {"history_enabled": False})
-        await call(hass, "process", text="The word is abracadabra", conversation_id="kitchen")
-        await call(hass, "clear_history", conversation_id="kitchen")
-        await call(hass, "process", text="Which word?", conversation_id="kitchen")
-        assert "abracadabra" not in str(model_server.chats[-1].messages)
-
     async def test_a_conversation_that_went_on_under_another_id(
         self, hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
     ) -> None:
@@ -187,15 +145,6 @@ class TestClearHistory:
         await call(hass, "process", context, text="And now?", conversation_id=second["conversation_id"])
         assert "abracadabra" not in str(model_server.chats[-1].messages)
 
-    async def test_only_this_agent_forgets(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        agent = await async_agent(hass, model_server)
-        other = await async_add_agent(hass, model_server)
-        for one in (agent, other):
-            await one.say("The word is abracadabra", conversation_id=f"of {one.entity_id}")
-        assert await call(hass, "clear_history", config_entry_id=agent.entry.entry_id) == {"cleared": 1}
-        await other.say("Which word?", conversation_id=f"of {other.entity_id}")
-        assert "abracadabra" in str(model_server.chats[-1].messages)
-
 
 class TestClearConversation:
     """home_agent.clear_conversation."""
@@ -208,14 +157,6 @@ class TestClearConversation:
         assert ended == {"cleared": 1}
         await agent.say("What is my name?", context=context)
         assert "Anna" not in str(model_server.chats[-1].messages)
-
-    async def test_but_no_others(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        await async_agent(hass, model_server)
-        context = user(hass)
-        device = {"user_id": context.user_id, "device_id": "satellite"}
-        for data in ({}, {"user_id": "somebody"}, device):
-            with pytest.raises(Unauthorized):
-                await call(hass, "clear_conversation", context, **data)
 
     async def test_a_person_by_name(
         self, hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
@@ -233,33 +174,9 @@ class TestClearConversation:
         with pytest.raises(Unauthorized):
             await call(hass, "clear_conversation", context, person="person.leo")
 
-    async def test_an_automation_ends_all(self, hass: HomeAssistant, agent: Agent) -> None:
-        """Also the session of a user who no longer exists."""
-        context = user(hass)
-        await agent.say("Hello", context=context)
-        somebody = await hass.auth.async_get_user(str(context.user_id))
-        assert somebody
-        await hass.auth.async_remove_user(somebody)
-        assert await call(hass, "clear_conversation", user_id=context.user_id) == {"cleared": 1}
-        await agent.say("Hello", device_id="satellite")
-        await agent.say("Hello", device_id="another")
-        assert await call(hass, "clear_conversation", device_id="satellite") == {"cleared": 1}
-        assert await call(hass, "clear_conversation") == {"cleared": 1}
-
 
 class TestReloadContext:
     """home_agent.reload_context."""
-
-    async def test_it_counts_for_administrators(
-        self, hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
-    ) -> None:
-        await async_agent(hass, model_server)
-        assert await call(hass, "reload_context") == {"entities": 6, "areas": 3}
-        with pytest.raises(Unauthorized):
-            await call(hass, "reload_context", user(hass))
-        with pytest.raises(UnknownUser):
-            await call(hass, "reload_context", Context(user_id="gone"))
-        assert await call(hass, "reload_context", Context(user_id=hass_admin_user.id))
 
 
 class TestExecuteTool:
@@ -322,17 +239,6 @@ class TestExecuteTool:
                 blocking=True,
             )
 
-    async def test_an_unknown_tool(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        await async_agent(hass, model_server, {"tools_disabled": ["ha_control"]})
-        with pytest.raises(ServiceValidationError) as error:
-            await call(hass, "execute_tool", tool_name="ha_control", parameters=ON[1])
-        placeholders = error.value.translation_placeholders
-        assert placeholders is not None
-        assert placeholders["tool"] == "ha_control"
-        assert {"activity", "ha_query"} <= set(placeholders["tools"].split(", "))
-        assert "ha_control" not in placeholders["tools"]
-        assert str(error.value).startswith("There is no tool ha_control. There are: activity, ")
-
 
 class TestWhichAgent:
     """Two agents: every call has to mean one of them."""
@@ -353,15 +259,6 @@ class TestWhichAgent:
         assert all(agent.entry.entry_id in str(error.value) for agent in every(agents))
         with pytest.raises(ServiceValidationError, match="nonsense"):
             await call(hass, "process", text="Hello", config_entry_id="nonsense")
-
-    async def test_one_of_two_is_off(self, hass: HomeAssistant, agents: tuple[Agent, Agent]) -> None:
-        first, second = agents
-        await hass.config_entries.async_unload(first.entry.entry_id)
-        await call(hass, "process", text="Hello")
-        assert len(second.server.chats) == 1
-        await hass.config_entries.async_unload(second.entry.entry_id)
-        with pytest.raises(ServiceValidationError, match="No agent"):
-            await call(hass, "process", text="Hello")
 
 
 async def test_sentences_at_once_keep_their_entities_apart(

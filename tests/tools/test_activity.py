@@ -1,33 +1,27 @@
 """Putting back what a turn did, by voice and by service, on real entities."""
 
-from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
-from freezegun.api import FrozenDateTimeFactory
 from hypothesis import given, strategies as st
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.domains import DOMAINS
-from custom_components.home_agent.safety.journal import EarlierState, RecordedAction
-from custom_components.home_agent.store import load
+from custom_components.home_agent.safety.journal import EarlierState
 from custom_components.home_agent.tools.control.restoring import CannotRestoreError, restoring
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
 from tests.helpers.agent import Agent, async_agent, call_action
-from tests.helpers.timers import call
-from tests.helpers.turns import tool_results
-from tests.helpers.undo import BED, LIGHT, UNDO, act, control, undo, undo_service
+from tests.helpers.undo import BED, LIGHT, control, undo, undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 
 async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
     """On becomes off again, a dimmed light as bright as before; the undo is in the ledger like any call."""
-    first = await act(agent, control("turn_on"))
+    first = await agent.act(control("turn_on"))
     assert hass.states.get(LIGHT).state == "on"
     context = Context()
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
@@ -42,32 +36,21 @@ async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
     assert (newest.service, newest.undoes) == ("turn_off", True)
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 200}, blocking=True)
     await hass.async_block_till_done()
-    await act(agent, control("turn_on", brightness_pct=20), conversation_id=first.conversation_id)
+    await agent.act(control("turn_on", brightness_pct=20), conversation_id=first.conversation_id)
     assert hass.states.get(LIGHT).attributes["brightness"] == 51
     await undo(agent, first.conversation_id)
     assert hass.states.get(LIGHT).attributes["brightness"] == 200
-
-
-async def test_twice_goes_further_back(agent: Agent) -> None:
-    """A second undo reaches the turn before, a third finds nothing."""
-    first = await act(agent, control("turn_on"))
-    await act(agent, control("turn_on", BED), conversation_id=first.conversation_id)
-    assert set((await undo(agent, first.conversation_id))["result"]["restored"]) == {BED}
-    assert set((await undo(agent, first.conversation_id))["result"]["restored"]) == {LIGHT}
-    third = await undo(agent, first.conversation_id)
-    assert third["success"] is False
-    assert "nothing to put back" in third["error"]
 
 
 async def test_what_was_so_already_is_no_request(hass: HomeAssistant, agent: Agent) -> None:
     """A call that changed nothing is neither put back nor told of: the request before it is the last one."""
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 102}, blocking=True)
     await hass.async_block_till_done()
-    await act(agent, control("turn_on"))
+    await agent.act(control("turn_on"))
     with pytest.raises(ServiceValidationError):
         await hass.services.async_call("home_agent", "undo", {}, blocking=True)
-    await act(agent, control("turn_off"))
-    await act(agent, control("turn_off"))
+    await agent.act(control("turn_off"))
+    await agent.act(control("turn_off"))
     await hass.services.async_call("home_agent", "undo", {}, blocking=True)
     assert hass.states.get(LIGHT).state == "on"
     with pytest.raises(ServiceValidationError):
@@ -78,11 +61,11 @@ async def test_what_was_so_already_is_no_action(hass: HomeAssistant, agent: Agen
     """Neither in the audit log nor in what is told of; of several targets those that changed are."""
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 102}, blocking=True)
     await hass.async_block_till_done()
-    await act(agent, control("turn_on"))
-    await act(agent, control("turn_on", brightness_pct=40))
+    await agent.act(control("turn_on"))
+    await agent.act(control("turn_on", brightness_pct=40))
     response = await call_action(hass, "audit_log", {"kind": "action"})
     assert response == {"entries": []}
-    await act(agent, control("turn_on", [LIGHT, BED]))
+    await agent.act(control("turn_on", [LIGHT, BED]))
     response = await call_action(hass, "audit_log", {"kind": "action"})
     assert [entry["targets"] for entry in response["entries"]] == [[BED]]
     assert set((await undo_service(hass))["restored"]) == {BED}
@@ -91,7 +74,7 @@ async def test_what_was_so_already_is_no_action(hass: HomeAssistant, agent: Agen
 
 async def test_the_world_has_moved_on(hass: HomeAssistant, agent: Agent) -> None:
     """What somebody changed since stays, and is named; the rest is put back."""
-    first = await act(agent, control("turn_on", [LIGHT, BED], brightness_pct=50))
+    first = await agent.act(control("turn_on", [LIGHT, BED], brightness_pct=50))
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 250}, blocking=True)
     await hass.async_block_till_done()
     result = await undo(agent, first.conversation_id)
@@ -106,7 +89,7 @@ async def test_the_world_has_moved_on(hass: HomeAssistant, agent: Agent) -> None
 async def test_an_undo_never_unlocks(hass: HomeAssistant, agent: Agent) -> None:
     """A lock that was locked stays locked."""
     await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
-    first = await act(agent, control("lock", "lock.front_door"), sentence="Lock the front door")
+    first = await agent.act(control("lock", "lock.front_door"), sentence="Lock the front door")
     assert hass.states.get("lock.front_door").state == "locked"
     result = await undo(agent, first.conversation_id)
     assert result["success"] is False
@@ -116,7 +99,7 @@ async def test_an_undo_never_unlocks(hass: HomeAssistant, agent: Agent) -> None:
 
 async def test_exposure_and_permission_count(hass: HomeAssistant, agent: Agent) -> None:
     """An undo is judged like any call: what is hidden now is not touched."""
-    first = await act(agent, control("turn_on"))
+    first = await agent.act(control("turn_on"))
     async_expose_entity(hass, "conversation", LIGHT, False)
     await hass.async_block_till_done()
     result = await undo(agent, first.conversation_id)
@@ -130,7 +113,7 @@ async def test_other_people_are_left_alone(
     """Each person undoes what was done for that person, also in another conversation."""
     other = MockUser(is_owner=False, name="Other").add_to_hass(hass)
     other.mock_policy({})
-    await act(agent, control("turn_on"), context=Context(user_id=hass_admin_user.id))
+    await agent.act(control("turn_on"), context=Context(user_id=hass_admin_user.id))
     stranger = await undo(agent, context=Context(user_id=other.id))
     assert stranger["success"] is False
     own = await undo(agent, context=Context(user_id=hass_admin_user.id))
@@ -142,43 +125,23 @@ async def test_another_place_is_left_alone(
 ) -> None:
     """What a person did at a satellite is told to them elsewhere, and undone only where it was done."""
     own = Context(user_id=hass_admin_user.id)
-    await act(agent, control("turn_on", BED), context=own, device_id="bedroom")
+    await agent.act(control("turn_on", BED), context=own, device_id="bedroom")
     typed = await undo(agent, context=own)
     assert typed["success"] is False
     assert "light.turn_on of Bed Light. It stays" in typed["error"]
     kitchen = await undo(agent, context=own, device_id="kitchen")
     assert "Nothing was changed here" in kitchen["error"]
     assert hass.states.get(BED).state == "on"
-    await act(agent, control("turn_on"), context=own, device_id="kitchen")
+    await agent.act(control("turn_on"), context=own, device_id="kitchen")
     there = await undo(agent, context=own, device_id="bedroom")
     assert set(there["result"]["restored"]) == {BED}
     assert hass.states.get(LIGHT).state == "on", "what was done later elsewhere is not meant here"
 
 
-async def test_typed_long_ago(
-    hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
-) -> None:
-    """A new window continues what was typed a few minutes ago, not an hour ago."""
-    own = Context(user_id=hass_admin_user.id)
-    await act(agent, control("turn_on"), context=own)
-    freezer.tick(timedelta(hours=1))
-    result = await undo(agent, context=own)
-    assert "It stays" in result["error"]
-    assert hass.states.get(LIGHT).state == "on"
-
-
-async def test_old_deeds_stay(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
-    """What was done days ago is not put back any more."""
-    await act(agent, control("turn_on"))
-    freezer.tick(timedelta(days=2))
-    assert (await undo_service(hass))["restored"] == {}
-    assert hass.states.get(LIGHT).state == "on"
-
-
 async def test_the_service(hass: HomeAssistant, agent: Agent) -> None:
     """It puts back the last turn of a conversation, or of all."""
-    first = await act(agent, control("turn_on"))
-    await act(agent, control("turn_on", BED))
+    first = await agent.act(control("turn_on"))
+    await agent.act(control("turn_on", BED))
     response = await undo_service(hass, conversation_id=first.conversation_id)
     assert set(response["restored"]) == {LIGHT}
     assert response["error"] is None
@@ -186,16 +149,6 @@ async def test_the_service(hass: HomeAssistant, agent: Agent) -> None:
     with pytest.raises(ServiceValidationError) as refused:
         await hass.services.async_call("home_agent", "undo", {}, blocking=True)
     assert refused.value.translation_key == "nothing_to_undo"
-
-
-async def test_the_service_for_others(hass: HomeAssistant, agent: Agent) -> None:
-    """A user who is no administrator reaches nothing that was done for others."""
-    first = await act(agent, control("turn_on"))
-    user = MockUser(is_owner=False, name="Other").add_to_hass(hass)
-    user.mock_policy({"entities": True})
-    response = await undo_service(hass, Context(user_id=user.id), conversation_id=first.conversation_id)
-    assert response["restored"] == {}
-    assert hass.states.get(LIGHT).state == "on"
 
 
 async def test_own_sentences_come_back(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -214,12 +167,12 @@ async def undo_named(agent: Agent, sentence: str, *named: str, **options: Any) -
         [tool_calls([("activity", {"action": "undo", "entity_id": list(named)})]), text("Ok")]
     )
     await agent.say(sentence, **options)
-    return tool_results(agent.server.chats[-1])[-1]
+    return agent.results[-1]
 
 
 async def test_a_part_is_put_back(hass: HomeAssistant, agent: Agent) -> None:
     """What is named is restored, the rest of the request stays, and can be restored afterwards."""
-    first = await act(agent, control("turn_on", [LIGHT, BED]))
+    first = await agent.act(control("turn_on", [LIGHT, BED]))
     result = await undo_named(agent, "Not the bed light", BED, conversation_id=first.conversation_id)
     assert set(result["result"]["restored"]) == {BED}
     assert (hass.states.get(BED).state, hass.states.get(LIGHT).state) == ("off", "on")
@@ -232,21 +185,10 @@ async def test_a_part_is_put_back(hass: HomeAssistant, agent: Agent) -> None:
     assert "nothing to put back" in (await undo(agent, first.conversation_id))["error"]
 
 
-async def test_a_part_survives_a_restart(agent: Agent) -> None:
-    """What was restored alone is stored, and older stored actions load."""
-    first = await act(agent, control("turn_on", [LIGHT, BED]))
-    await undo_named(agent, "Not the bed light", BED, conversation_id=first.conversation_id)
-    ledger = agent.entry.runtime_data.handler.guard.journal.ledger
-    stored = next(action for action in ledger.stored() if not action["undoes"])
-    assert load(RecordedAction, stored).undone_ids == {BED}
-    del stored["undone_ids"]
-    assert load(RecordedAction, stored).undone_ids == frozenset()
-
-
 async def test_an_earlier_request_by_name(hass: HomeAssistant, agent: Agent) -> None:
     """A name reaches the newest request that changed it, not only the last one."""
-    first = await act(agent, control("turn_on"))
-    await act(agent, control("turn_on", BED), conversation_id=first.conversation_id)
+    first = await agent.act(control("turn_on"))
+    await agent.act(control("turn_on", BED), conversation_id=first.conversation_id)
     named = {"action": "undo", "name": "kitchen ceiling"}
     agent.server.script([tool_calls([("activity", named)]), text("Ok")])
     await agent.say("Undo the kitchen ceiling", conversation_id=first.conversation_id)
@@ -256,7 +198,7 @@ async def test_an_earlier_request_by_name(hass: HomeAssistant, agent: Agent) -> 
 async def test_elsewhere_by_name(hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser) -> None:
     """What the person changed elsewhere is restored if the sentence names it, not if only the model does."""
     own = Context(user_id=hass_admin_user.id)
-    await act(agent, control("turn_on", BED), context=own, device_id="bedroom")
+    await agent.act(control("turn_on", BED), context=own, device_id="bedroom")
     unnamed = await undo_named(agent, "Put it back", BED, context=own, device_id="kitchen")
     assert "not changed here by you" in unnamed["error"]
     assert hass.states.get(BED).state == "on"
@@ -264,77 +206,36 @@ async def test_elsewhere_by_name(hass: HomeAssistant, agent: Agent, hass_admin_u
     assert set(named["result"]["restored"]) == {BED}
 
 
-async def test_others_stay_by_name(hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser) -> None:
-    """A name does not reach what was done for another person."""
-    other = MockUser(is_owner=False, name="Other").add_to_hass(hass)
-    other.mock_policy({"entities": True})
-    await act(agent, control("turn_on", BED), context=Context(user_id=hass_admin_user.id))
-    result = await undo_named(agent, "Undo the bed light", BED, context=Context(user_id=other.id))
-    assert "Nothing was changed here lately" in result["error"]
-    assert hass.states.get(BED).state == "on"
-
-
-async def test_what_has_no_state(hass: HomeAssistant, agent: Agent) -> None:
-    """A call that left no state is named, and nothing is said to be restored."""
-    first = await act(agent, control("turn_on"))
-    ledger = agent.entry.runtime_data.handler.guard.journal.ledger
-    (made,) = ledger.recent(1)
-    message = {"turn_id": "message", "domain": "notify", "service": "phone", "entity_ids": (), "before": {}}
-    ledger.add(replace(made, **message, after={}))
-    result = await undo(agent, first.conversation_id)
-    assert "Cannot be undone: notify.phone" in result["error"]
-    assert hass.states.get(LIGHT).state == "on"
-
-
 HERE: dict[str, Any] = {"device_id": "kitchen"}
 
 
 async def listed(agent: Agent) -> str:
     """Return what the list of timers and plans says."""
-    return str((await call(agent, action="list", **HERE))["result"])
+    return str((await agent.call("timer", action="list", **HERE))["result"])
 
 
 async def test_a_cancelled_timer_is_set_again(agent: Agent) -> None:
     """The timer comes back with its name and time, and the plan of an earlier request stays."""
-    await act(agent, ("ha_control", {"action": "turn_on", "entity_id": BED, "when": "2 hours"}), **HERE)
-    await call(agent, action="set", when="10 minutes", name="Rabbit", **HERE)
-    before = (await call(agent, action="list", **HERE))["result"]["timers"]
-    await call(agent, action="cancel", name="Rabbit", **HERE)
+    await agent.act(("ha_control", {"action": "turn_on", "entity_id": BED, "when": "2 hours"}), **HERE)
+    await agent.call("timer", action="set", when="10 minutes", name="Rabbit", **HERE)
+    before = (await agent.call("timer", action="list", **HERE))["result"]["timers"]
+    await agent.call("timer", action="cancel", name="Rabbit", **HERE)
     result = (await undo(agent, **HERE))["result"]
     assert "Rabbit" in result["set_again"][0]
-    after = (await call(agent, action="list", **HERE))["result"]
+    after = (await agent.call("timer", action="list", **HERE))["result"]
     assert [(one["id"], one["due"]) for one in after["timers"]] == [(one["id"], one["due"]) for one in before]
     assert list(after["commands"][0]["planned"]) == [BED]
 
 
 async def test_a_cancelled_plan_is_set_again(agent: Agent) -> None:
     """A planned command comes back, and a further undo cancels it, as the last thing that is left."""
-    await act(agent, ("ha_control", {"action": "turn_on", "entity_id": BED, "when": "2 hours"}), **HERE)
-    await call(agent, action="cancel", **HERE)
+    await agent.act(("ha_control", {"action": "turn_on", "entity_id": BED, "when": "2 hours"}), **HERE)
+    await agent.call("timer", action="cancel", **HERE)
     assert "None of yours" in await listed(agent)
     result = (await undo(agent, **HERE))["result"]
     assert list(result["set_again"][0]["planned"]) == [BED]
     assert BED in await listed(agent)
     assert list((await undo(agent, **HERE))["result"]["cancelled"][0]["planned"]) == [BED]
-
-
-async def test_too_late_is_told(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
-    """A timer whose time has passed is named, and nothing older is undone instead of it."""
-    await act(agent, control("turn_on"), **HERE)
-    freezer.tick(timedelta(seconds=20))
-    await call(agent, action="set", when="2 minutes", name="Tea", **HERE)
-    await call(agent, action="cancel", name="Tea", **HERE)
-    freezer.tick(timedelta(minutes=5))
-    assert "The last request cancelled Tea" in (await undo(agent, **HERE))["error"]
-    assert hass.states.get(LIGHT).state == "on"
-    assert set((await undo(agent, **HERE))["result"]["restored"]) == {LIGHT}
-
-
-async def test_what_the_request_has_done_itself(hass: HomeAssistant, agent: Agent) -> None:
-    """A model that does something before the undo still undoes the earlier request."""
-    await act(agent, control("turn_on"), **HERE)
-    await act(agent, control("turn_on", BED), UNDO, **HERE)
-    assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "on")
 
 
 def test_the_table(subtests: pytest.Subtests) -> None:

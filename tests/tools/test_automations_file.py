@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from custom_components.home_agent.tools.automating.kept import AutomationRefusedError, automations_in, edited
+from tests.helpers.checks import for_each
 
 ITEM = {"id": "two", "alias": "Evening", "triggers": [{"trigger": "time", "at": "22:00:00"}], "actions": []}
 FIRST = """# Our automations. Keep the comments!
@@ -26,8 +27,8 @@ LAST = """
 """
 
 
-@pytest.mark.parametrize(("before", "behind"), [("", ""), (FIRST, ""), ("", LAST), (FIRST, LAST)])
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@for_each(("before", "behind"), [("", ""), (FIRST, ""), ("", LAST), (FIRST, LAST)])
+@for_each("newline", ["\n", "\r\n"])
 def test_one_is_replaced_and_removed(before: str, behind: str, newline: str) -> None:
     before, ours, behind = (part.replace("\n", newline) for part in (before, OURS, behind))
     text = edited(before + ours + behind, "two", ITEM)
@@ -65,7 +66,7 @@ def test_nothing_is_removed_that_is_not_there() -> None:
     assert edited(FIRST, "two", None) == FIRST
 
 
-@pytest.mark.parametrize("text", ["[{id: two, alias: Night}]\n", "two: {}\n", "- id: two\n  alias: [\n"])
+@for_each("text", ["[{id: two, alias: Night}]\n", "two: {}\n", "- id: two\n  alias: [\n"])
 def test_what_is_not_written_as_a_list_of_blocks_is_left_alone(text: str) -> None:
     with pytest.raises(AutomationRefusedError):
         edited(text, "two", ITEM)

@@ -20,7 +20,7 @@ from tests.helpers.options_pages import is_saved, save as save_page
 from tests.helpers.sensors import enable_all, figure
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import Reply, empty, hang, reset, status, text, thinking, tool_calls
+from tests.servers.replies import Reply, empty, reset, status, text, thinking, tool_calls
 
 __all__ = ["names_lead_home"]
 
@@ -133,27 +133,6 @@ async def test_errors_come_back_in_words(two: Two) -> None:
         assert KEY not in read(two.server.chats[-1])
 
 
-async def test_who_is_late_is_not_waited_for(two: Two) -> None:
-    """Longer than the time for one call."""
-    agent = await two.agent(tools_timeout=1)
-    two.other.default = hang()
-    two.server.script([asks(), text("It takes too long.")])
-    await agent.say("Why is the sky blue?")
-    (told,) = tool_results(two.server.chats[-1])
-    assert told["error"] == "the external model did not answer within 1 s. Answer without it"
-
-
-async def test_a_cut_answer_says_so(two: Two) -> None:
-    agent = await two.agent()
-    two.other.default = text("Once upon a", finish="length")
-    two.server.script([asks(), asks("x" * 30_000), text("Hm.")])
-    await agent.say("Tell me a story")
-    told, refused = tool_results(two.server.chats[-1])
-    assert told["result"]["cut"] == "the end is missing"
-    assert "at most 20000 characters" in refused["error"]
-    assert len(two.other.chats) == 1
-
-
 async def test_its_answer_marks_the_turn(two: Two) -> None:
     """Whatever it says, since nobody of the household wrote it; instructions are taken out, too."""
     agent = await two.agent()
@@ -251,15 +230,6 @@ async def test_private_words_stay_after_text_from_outside(two: Two) -> None:
     assert sent == ["How do lamps work?"]
     told = tool_results(two.server.chats[-1])[-1]
     assert "private words" in json.dumps(told)
-
-
-async def test_at_home_nothing_is_cut(two: Two) -> None:
-    agent = await two.agent(cloud_send_ha_state=False)
-    anna = await learned(agent)
-    prompt = "Annabel has a vegetarian diet, drinks tea with honey and has light.kitchen_ceiling on."
-    two.server.script([asks(prompt), text("So.")])
-    await agent.say("What could we eat?", context=anna)
-    assert two.other.chats[0].messages[0]["content"] == prompt
 
 
 # The page

@@ -200,11 +200,6 @@ def test_mends_what_keeps_its_meaning(subtests: pytest.Subtests) -> None:
             assert find(allowed=ON, **args) == expected
 
 
-def test_settings_are_not_switched_with_the_room() -> None:
-    assert find(area="Kitchen", domain="switch") == ["switch.coffee"]
-    assert find(entity_id="switch.coffee_lock") == ["switch.coffee_lock"]
-
-
 class TestRooms:
     """A room that was spoken is binding."""
 
@@ -374,20 +369,6 @@ class TestNoTarget:
     def test_never_a_lock(self) -> None:
         refuse("lock.front", sentence="unlock the front door", allowed=frozenset(("lock",)))
         refuse("valve.garden", sentence="open it", allowed=frozenset(("valve",)))
-
-
-def test_a_class_of_another_domain_is_a_contradiction() -> None:
-    refuse("a light is no garage", name="Garage Door", domain="light", device_class="garage")
-    refuse("a light is no door", area="Garage", domain="light", device_class="door")
-    assert find(domain="tv", allowed=ON) == ["media_player.tv"]
-    refuse("cover.garage_door", domain="garage", allowed=frozenset(("cover",)))
-
-
-def test_an_id_in_the_slot_of_a_name() -> None:
-    assert find(name="light.counter") == ["light.counter"]
-    assert find(domain=["light.counter"]) == ["light.counter"]
-    assert find(name="lock.front") == ["lock.front"]
-    refuse("lock.front", name="lock.frnt")
 
 
 def test_an_invented_id_and_one_that_is_the_name_of_a_room() -> None:
@@ -592,20 +573,6 @@ def test_words_that_are_not_sure(subtests: pytest.Subtests) -> None:
                     *listed, sentence=name, house=FAMILY, language=language, name=name, allowed=allowed
                 )
                 assert "several" not in listed or "light.hall" not in error
-
-
-def test_a_query_reports_what_an_action_may_not_guess() -> None:
-    assert find(house=FAMILY, language="de", name="Garagentor", many=True) == ["cover.garage"]
-
-
-def test_names_without_spaces_between_words() -> None:
-    """A kind in a room, and never a kind with something beside it that is not known."""
-    rooms = {"living": ("客厅", (), None), "bed": ("卧室", (), None)}
-    lamps: Things = [("light.living", "吸顶灯", "living", {}), ("light.bed", "台灯", "bed", {})]
-    chinese: dict[str, Any] = {"house": house_of(rooms, lamps, {}), "language": "zh-Hans", "at": "living"}
-    assert find(name="客厅灯", **chinese) == find(name="灯", **chinese) == ["light.living"]
-    assert find(name="台灯", **chinese) == ["light.bed"]
-    refuse("nothing is called", name="书房灯", **chinese)
 
 
 HOMES = {

@@ -22,7 +22,6 @@ from homeassistant.core import Context, HomeAssistant, ServiceCall as ServiceCal
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import reset, text, tool_calls
 
@@ -183,8 +182,7 @@ async def test_scripts_and_scenes_do_not_run(movie: Agent) -> None:
         for action in ("turn_on", "activate", "toggle", "script.turn_on", "scene.turn_on"):
             movie.server.clear()
             control = {"action": action, "entity_id": entity_id}
-            movie.server.script([tool_calls([("ha_control", control)]), text("I cannot do that.")])
-            await movie.say(f"{action} {entity_id}")
+            await movie.act(("ha_control", control), sentence=f"{action} {entity_id}")
             (envelope,) = results(movie)
             assert envelope["success"] is False
             assert 0 < len(envelope["error"]) <= 300
@@ -204,7 +202,7 @@ async def test_nor_by_home_assistants_own_sentences(movie: Agent) -> None:
 
 def results(agent: Agent) -> list[dict[str, Any]]:
     """Return the envelopes of the newest request."""
-    return tool_results(agent.server.chats[-1])
+    return agent.results
 
 
 class TestWhoMayDoWhat:
@@ -310,8 +308,7 @@ class TestCodes:
         await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
         await hass.async_block_till_done()
         arguments = {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": self.CODE}}
-        model_server.script([tool_calls([("ha_control", arguments)]), text("Open.")])
-        asked = await agent.say("Unlock the front door")
+        asked = await agent.act(("ha_control", arguments), sentence="Unlock the front door")
         assert not [event for event in services if event.data["service"] == "unlock"]
         await agent.say("Yes", conversation_id=asked.conversation_id)
         assert [e.data["service_data"]["code"] for e in services if e.data["service"] == "unlock"] == [

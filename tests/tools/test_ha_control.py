@@ -1,6 +1,5 @@
 """ha_control on an agent's home: which services each kind of device gets, and what the model reads of it."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +11,8 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant, ServiceCall, callback
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.turns import LIGHT, control_result, tool_results
+from tests.helpers.turns import LIGHT
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 COUNTER = "light.kitchen_counter"
 ALARM = "alarm_control_panel.home"
@@ -146,7 +144,7 @@ async def test_each_domain_gets_its_own_services(
             add(hass, entity_id, state, attributes)
             for service, _ in expected:
                 serve(hass, f"{entity_id.partition('.')[0]}.{service}", act)
-            result = await control_result(agent, entity_id=entity_id, **args)
+            result = await agent.call("ha_control", entity_id=entity_id, **args)
             assert result["error"] is None
             assert made == expected
             assert set(result["result"]["done"]) == {entity_id}
@@ -189,14 +187,14 @@ async def test_what_an_entity_cannot_do_is_said_before_any_call(
     for entity_id, state, attributes, args, reason in REFUSED:
         with subtests.test(entity_id=entity_id, args=args):
             add(hass, entity_id, state, attributes)
-            assert reason in (await control_result(agent, entity_id=entity_id, **args))["error"]
+            assert reason in (await agent.call("ha_control", entity_id=entity_id, **args))["error"]
             assert calls == []
 
 
 async def test_one_call_for_all_alike(hass: HomeAssistant, agent: Agent) -> None:
     calls = async_capture_events(hass, EVENT_CALL_SERVICE)
-    result = await control_result(
-        agent, "Kitchen lights on", action="turn_on", area="Kitchen", domain="light"
+    result = await agent.call(
+        "ha_control", "Kitchen lights on", action="turn_on", area="Kitchen", domain="light"
     )
     assert set(result["result"]["done"]) == {LIGHT, COUNTER}
     made = [event.data["service_data"] for event in calls if event.data["domain"] == "light"]
@@ -210,14 +208,14 @@ async def test_what_did_not_happen_is_no_success(
     monkeypatch.setattr("custom_components.home_agent.tools.control.planning.SETTLE_SECONDS", 0.01)
     calls: list[ServiceCall] = []
     hass.services.async_register("light", "turn_on", lambda call: calls.append(call))  # noqa: PLW0108
-    ignored = await control_result(agent, action="turn_on", entity_id=LIGHT)
+    ignored = await agent.call("ha_control", action="turn_on", entity_id=LIGHT)
     assert "Kitchen Ceiling was told to turn_on but is still off" in ignored["error"]
 
     def dim(_call: ServiceCall) -> None:
         hass.states.async_set(LIGHT, "on", {"brightness": 77, "supported_color_modes": ["brightness"]})
 
     serve(hass, "light.turn_on", dim)
-    other = await control_result(agent, action="set_value", entity_id=LIGHT, brightness_pct=80)
+    other = await agent.call("ha_control", action="set_value", entity_id=LIGHT, brightness_pct=80)
     assert "told to set_value but is now on, 30%" in other["error"]
 
     def break_down(call: ServiceCall) -> None:
@@ -226,7 +224,7 @@ async def test_what_did_not_happen_is_no_success(
 
     calls.clear()
     serve(hass, "light.turn_on", break_down)
-    broken = await control_result(agent, action="turn_on", entity_id=COUNTER)
+    broken = await agent.call("ha_control", action="turn_on", entity_id=COUNTER)
     assert "bulb broken. It is off" in broken["error"]
     assert len(calls) == 1
 
@@ -238,44 +236,17 @@ async def test_waits_for_a_state_that_comes_late(hass: HomeAssistant, agent: Age
         "switch.turn_on",
         lambda _call: hass.loop.call_later(0.05, lambda: hass.states.async_set("switch.coffee", "on")),
     )
-    result = await control_result(agent, action="turn_on", entity_id="switch.coffee")
+    result = await agent.call("ha_control", action="turn_on", entity_id="switch.coffee")
     assert result["result"] == {"done": {"switch.coffee": "on"}}
 
 
 async def test_a_group_stands_for_its_exposed_members(hass: HomeAssistant, agent: Agent) -> None:
     add(hass, "group.cooking", "off", {"entity_id": [LIGHT, COUNTER]})
-    result = await control_result(agent, action="turn_on", entity_id="group.cooking")
+    result = await agent.call("ha_control", action="turn_on", entity_id="group.cooking")
     assert set(result["result"]["done"]) == {LIGHT, COUNTER}
     add(hass, "group.cooking", "off", {"entity_id": ["lock.front_door"]})
-    result = await control_result(agent, action="turn_off", entity_id="group.cooking")
+    result = await agent.call("ha_control", action="turn_off", entity_id="group.cooking")
     assert "locks, covers" in result["error"]
-
-
-async def test_calls_on_one_entity_follow_each_other_and_on_two_run_side_by_side(
-    hass: HomeAssistant, agent: Agent
-) -> None:
-    add(hass, "switch.coffee", "off", {})
-    running: list[str] = []
-    most = {"same": 0, "other": 0}
-
-    async def turn(call: ServiceCall) -> None:
-        entity_id = call.data["entity_id"][0]
-        running.append(entity_id)
-        most["same"] = max(most["same"], running.count(entity_id))
-        most["other"] = max(most["other"], len(set(running)))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        hass.states.async_set(entity_id, call.service.removeprefix("turn_"))
-        running.remove(entity_id)
-
-    for service in ("light.turn_on", "light.turn_off", "switch.turn_on"):
-        hass.services.async_register(*service.split("."), turn)
-    orders = (("turn_on", LIGHT), ("turn_off", LIGHT), ("turn_on", "switch.coffee"))
-    calls = [("ha_control", {"action": action, "entity_id": entity_id}) for action, entity_id in orders]
-    agent.server.script([tool_calls(calls), text("Fine.")])
-    await agent.say("Do that")
-    assert [result["success"] for result in tool_results(agent.server.chats[-1])] == [True] * 3
-    assert most == {"same": 1, "other": 2}
 
 
 async def test_does_not_run_outside_the_guard(hass: HomeAssistant, agent: Agent) -> None:

@@ -9,7 +9,6 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, TextSource
 from custom_components.home_agent.runtime import DATA_SHARED
-from custom_components.home_agent.tools.knowledge_tools import MAX_CHARS, MAX_LISTED
 from homeassistant.auth.models import Group
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
@@ -36,8 +35,7 @@ async def demo(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 async def ask(agent: Agent, sentence: str, tool: str = "retrieve_knowledge", **args: Any) -> Any:
     """Let the model call a tool for a sentence; return what the next request tells it."""
     agent.server.clear()
-    agent.server.script([tool_calls([(tool, args)]), text("So it is.")])
-    await agent.say(sentence)
+    await agent.act((tool, args), sentence=sentence)
     return told(agent)
 
 
@@ -114,17 +112,6 @@ async def test_whole_question_on_the_demo_house(demo: Agent) -> None:
     assert set(answer["result"]) <= {"found", "also", "left_out"}
 
 
-async def test_other_sources_are_left_out(demo: Agent) -> None:
-    answer = await ask(demo, "Bedroom?", query="bedroom", source="scene")
-    assert {found["source"] for found in answer["result"]["found"]} <= {"scene"}
-    nothing = (await ask(demo, "Xyzzy?", query="xyzzy plugh", source="script"))["result"]
-    assert nothing["found"] == []
-    assert "ha_query" in nothing["hint"]
-    refused = await ask(demo, "Bedroom?", query="bedroom", source="stars")
-    assert not refused["success"]
-    assert "source" in refused["error"]
-
-
 async def test_switched_off_and_last_run(demo: Agent) -> None:
     """How an automation stands is told as it is now."""
     await demo.hass.services.async_call(
@@ -179,17 +166,6 @@ async def test_texts_are_data(hass: HomeAssistant, agent: Agent) -> None:
     assert hass.states.get("lock.front_door").state == "locked"  # type: ignore[union-attr]
 
 
-async def test_answers_are_bounded(hass: HomeAssistant, agent: Agent) -> None:
-    """The best in full, others by title, the rest counted."""
-    named = [{"alias": f"Kitchen {number}", "description": "long " * 40} for number in range(45)]
-    await automate(hass, named, 20)
-    result = (await ask(agent, "Kitchen?", query="kitchen ceiling", source="automation"))["result"]
-    assert len(json.dumps(result["found"])) <= MAX_CHARS
-    assert len(result["also"]) == 20
-    assert result["also"][0].startswith("automation: Kitchen ")
-    assert len(result["found"]) + len(result["also"]) + result["left_out"] == 45
-
-
 # Entity ids by name
 
 
@@ -224,19 +200,6 @@ async def test_entities_by_name(demo: Agent) -> None:
     assert locks["result"]["entities"] == {"Front Door Lock": "lock.front_door"}
     unknown = await ask(demo, "Ids?", "get_ha_entities", area="Moon base")
     assert not unknown["success"]
-
-
-async def test_entities_are_bounded_and_told_apart(hass: HomeAssistant, agent: Agent) -> None:
-    for number in range(150):
-        entity_id = f"switch.socket_{number}"
-        hass.states.async_set(entity_id, "off", {"friendly_name": "Socket" if number < 2 else f"S {number}"})
-        async_expose_entity(hass, "conversation", entity_id, should_expose=True)
-    result = (await ask(agent, "Ids?", "get_ha_entities", domain="switch"))["result"]
-    assert len(result["entities"]) + result["left_out"] == 150
-    assert len(result["entities"]) <= MAX_LISTED
-    assert result["entities"]["Socket"] == "switch.socket_0"
-    assert result["entities"]["Socket (switch.socket_1)"] == "switch.socket_1"
-    assert "domain" in result["hint"]
 
 
 # Search

@@ -18,7 +18,7 @@ from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, MAX_RESULT_C
 from custom_components.home_agent.errors import ToolExecutionError
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.tools.base import HomeAgentTool, ToolRun
-from custom_components.home_agent.tools.results import failed, plain_json, succeeded
+from custom_components.home_agent.tools.results import plain_json, succeeded
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, ServiceCall
@@ -162,10 +162,6 @@ def test_any_result_is_json(value: Any) -> None:
     assert plain_json(plain_json(value)) == plain_json(value)
 
 
-def test_an_error_is_short() -> None:
-    assert len(json.dumps(failed("x" * 10_000_000, ["y" * 10_000_000]).data)) < 2 * LONGEST
-
-
 RAISED: list[BaseException] = [
     ToolExecutionError("the lamp is broken"),
     HomeAssistantError("no"),
@@ -228,22 +224,6 @@ async def test_a_tool_that_hangs(
     assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]
 
 
-async def test_a_device_that_hangs(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A service that never returns is given up too, and not called again."""
-    agent = await async_agent(hass, model_server, {"tools_timeout": 1})
-    agent.entry.runtime_data.handler.timeout = 0.01
-    services = async_capture_events(hass, EVENT_CALL_SERVICE)
-
-    async def turn_on(call: ServiceCall) -> None:
-        await asyncio.Event().wait()
-
-    hass.services.async_register("light", "turn_on", turn_on)
-    said, envelope = await run_probe(agent, ("ha_control", {"action": "turn_on", "entity_id": LIGHT}))
-    assert said.startswith("That is that.")
-    assert envelope["success"] is False
-    assert len([event for event in services if event.data["domain"] == "light"]) == 1
-
-
 async def test_an_entity_that_goes_between_resolving_and_calling(hass: HomeAssistant, agent: Agent) -> None:
     """The first light takes the second one away."""
 
@@ -260,17 +240,6 @@ async def test_an_entity_that_goes_between_resolving_and_calling(hass: HomeAssis
     assert "Kitchen Counter is gone" in envelope["error"]
     assert set(envelope["result"]["done"]) == {LIGHT}
     assert envelope["result"]["failed"] == {"light.kitchen_counter": "is gone"}
-
-
-async def test_a_failing_call_is_tried_twice(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The same arguments that failed twice are not tried again, others are; then the model has to answer."""
-    agent = await async_agent(hass, model_server, {"tools_max_calls_per_turn": 20})
-    probe = give(agent, raising(ToolExecutionError("no")))
-    other = tool_calls([("probe", {"what": "else"})])
-    model_server.script([tool_calls([PROBE]), tool_calls([PROBE]), other, tool_calls([PROBE]), text("No.")])
-    assert speech(await agent.say("Do it")) == "No."
-    assert probe.runs == 3
-    assert model_server.chats[-1].json["tool_choice"] == "none"
 
 
 async def test_the_same_call_while_it_still_runs(agent: Agent) -> None:

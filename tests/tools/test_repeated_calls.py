@@ -7,7 +7,6 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.turns import tool_results
 from tests.helpers.undo import BED, LIGHT, control
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -19,7 +18,7 @@ async def run(agent: Agent, *answers: list[tuple[str, dict[str, Any]]]) -> list[
     """Have a turn make calls, answer by answer, and return what the model was told."""
     agent.server.script([*map(tool_calls, answers), text("Okay.")])
     await agent.say("Do it")
-    return tool_results(agent.server.chats[-1])
+    return agent.results
 
 
 async def test_on_off_on(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
@@ -65,20 +64,3 @@ async def test_too_often_is_no_success(hass: HomeAssistant, model_server: ModelS
     assert [one["success"] for one in results] == [True, True, True, True, False]
     assert "Not run" in results[-1]["error"]
     assert hass.states.get(LIGHT).state == "off"
-
-
-async def test_an_entry_is_not_added_twice(agent: Agent) -> None:
-    """Another entry between two equal ones does not outdate the first one."""
-
-    def timer(name: str) -> tuple[str, dict[str, Any]]:
-        return "timer", {"action": "set", "when": "10 minutes", "name": name}
-
-    await run(agent, [timer("Pizza")], [timer("Tea")], [timer("Pizza")])
-    assert sorted(one.told for one in agent.entry.runtime_data.planned.timers()) == ["Pizza", "Tea"]
-
-
-async def test_set_again_after_a_cancellation(agent: Agent) -> None:
-    """What was cancelled in the same request is set again."""
-    timer = ("timer", {"action": "set", "when": "10 minutes", "name": "Pizza"})
-    await run(agent, [timer], [("timer", {"action": "cancel", "name": "Pizza"})], [timer])
-    assert [one.told for one in agent.entry.runtime_data.planned.timers()] == ["Pizza"]

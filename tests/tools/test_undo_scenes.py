@@ -10,7 +10,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.undo import BED, LIGHT, act, control, undo
+from tests.helpers.undo import BED, LIGHT, control, undo
 from tests.servers.model_server import ModelServer
 
 MOVIE = "scene.movie"
@@ -37,7 +37,7 @@ def is_on(hass: HomeAssistant, *entity_ids: str) -> list[bool]:
 async def test_what_a_scene_changed_comes_back(hass: HomeAssistant, agent: Agent) -> None:
     """Its lights are as they were, and what it found so already stays."""
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 200}, blocking=True)
-    first = await act(agent, control("activate", MOVIE))
+    first = await agent.act(control("activate", MOVIE))
     assert is_on(hass, LIGHT, BED) == [True, True]
     result = await undo(agent, first.conversation_id)
     assert result["success"], result
@@ -46,16 +46,6 @@ async def test_what_a_scene_changed_comes_back(hass: HomeAssistant, agent: Agent
     assert hass.states.get(LIGHT).attributes["brightness"] == 200
     again = await undo(agent, first.conversation_id)
     assert "nothing to put back" in again["error"]
-
-
-async def test_what_is_not_exposed_stays(hass: HomeAssistant, agent: Agent) -> None:
-    """And is not named; the rest comes back, and it is said that something stays."""
-    async_expose_entity(hass, "conversation", BED, False)
-    first = await act(agent, control("activate", MOVIE))
-    result = await undo(agent, first.conversation_id)
-    assert "these stay as they are" in str(result)
-    assert BED not in str(result)
-    assert is_on(hass, LIGHT, BED) == [False, True]
 
 
 @pytest.mark.parametrize(("platform", "known"), [("hue", True), ("tuya", False)])
@@ -82,7 +72,7 @@ async def test_scenes_that_are_kept_elsewhere(
 
     hass.services.async_register("scene", "turn_on", apply)
     await agent.set_options(policy_allowed=["scene"])
-    first = await act(agent, control("activate", ids["scene"]))
+    first = await agent.act(control("activate", ids["scene"]))
     result = await undo(agent, first.conversation_id)
     assert [call.data["entity_id"] for call in switched] == ([[ids["light"]]] if known else [])
     assert known or "cannot be undone as a whole" in result["error"]

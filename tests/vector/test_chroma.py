@@ -93,18 +93,6 @@ async def test_foreign_collection(
     assert chroma.count(address, "manuals") == 4
 
 
-async def test_empty_collection_of_others_may_be_taken(
-    chroma: ChromaServer, session: aiohttp.ClientSession
-) -> None:
-    address = chroma.new_database()
-    root = f"/tenants/{address.tenant}/databases/{address.database}/collections"
-    chroma.ask("POST", root, {"name": "home_entities"})
-    store = ChromaStore(session, address)
-    await store.async_create("home_entities", MADE_BY)
-    await store.async_upsert("home_entities", [ENTRY])
-    assert await similarities(store, "home_entities") == {"a": 1}
-
-
 # Faults of a real server
 
 
@@ -124,14 +112,6 @@ async def test_collection_gone(chroma: ChromaServer, session: aiohttp.ClientSess
     await other.async_create("things", "another|model|2")
     assert (await failure(store.async_search("things", VECTOR, 1))).problem is StoreProblem.MISSING
     assert await store.async_collections() == {"things": "another|model|2"}
-
-
-async def test_no_such_database(chroma: ChromaServer, session: aiohttp.ClientSession) -> None:
-    for wrong in ({"tenant": "nobody"}, {"database": "nothing"}, {"tenant": "a/b ü"}):
-        store = ChromaStore(session, ChromaAddress(host="127.0.0.1", port=chroma.port, **wrong))
-        error = await failure(store.async_start())
-        assert error.problem is StoreProblem.REFUSED
-        assert next(iter(wrong.values())) in error.detail
 
 
 @pytest.mark.parametrize("header", ["Authorization", "X-Chroma-Token"])
@@ -295,26 +275,3 @@ async def test_odd_answers(
                     except VectorStoreError as err:
                         assert err.problem is StoreProblem.INVALID  # noqa: PT017 - not every answer is one
             chroma_stand_in.clear()
-
-
-async def test_another_server(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
-    """What answers at the address is no Chroma, or one that is too old."""
-    chroma_stand_in.on("", replies.html(404))
-    error = await failure(store_at(session, chroma_stand_in).async_start())
-    assert error.problem is StoreProblem.REFUSED
-    assert "0.6" in error.detail
-
-
-async def test_made_by_somebody_else_at_the_same_time(
-    chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession
-) -> None:
-    made = {**chroma_stand_in.described("things"), "metadata": {"home_agent:fingerprint": "theirs"}}
-    chroma_stand_in.on("/collections", Reply(body=json.dumps(made).encode()))
-    store = store_at(session, chroma_stand_in)
-    assert (await failure(store.async_create("things", MADE_BY))).problem is StoreProblem.INVALID
-
-
-async def test_half_characters(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
-    store = store_at(session, chroma_stand_in)
-    broken = Entry(id="a", text="half \ud83d", vector=VECTOR, content_hash="#")
-    assert (await failure(store.async_upsert("things", [broken]))).problem is StoreProblem.INVALID

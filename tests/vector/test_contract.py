@@ -182,27 +182,6 @@ async def test_dropping(store: VectorStore) -> None:
     await fails(StoreProblem.MISSING, store.async_delete("things", ["a"]))
 
 
-async def test_another_dimension(store: VectorStore) -> None:
-    await store.async_upsert("things", [entry("a", (1, 0, 0))])
-    await fails(StoreProblem.DIMENSION, store.async_search("things", vector(1, 0), 1))
-    await fails(StoreProblem.DIMENSION, store.async_upsert("things", [entry("b", (1, 0))]))
-    assert await found(store, 1, 0, 0) == ["a"]
-
-
-async def test_vectors_of_any_length(store: VectorStore) -> None:
-    """Vectors that are not of length 1 are compared by their direction."""
-    await store.async_upsert("things", [entry("long", (30, 40, 0)), entry("none", (0, 0, 0))])
-    hits = await store.async_search("things", vector(0.2, 0, 0), 5)
-    assert [(hit.id, pytest.approx(hit.similarity, abs=1e-5)) for hit in hits] == [("long", 0.6), ("none", 0)]
-
-
-async def test_no_number(store: VectorStore) -> None:
-    await fails(StoreProblem.INVALID, store.async_upsert("things", [entry("a", (1, float("nan"), 0))]))
-    assert await store.async_hashes("things") == {}
-    await store.async_upsert("things", [entry("b", (1, 0, 0))])
-    await fails(StoreProblem.INVALID, store.async_search("things", vector(float("inf"), 0, 0), 1))
-
-
 async def reopened(store: VectorStore, open_store: Open) -> VectorStore:
     """Return the store as it is after a restart."""
     await store.async_close()

@@ -128,19 +128,6 @@ async def test_nothing_deleted_stays_on_disk(open_store: Open, folder: Path) -> 
     assert set(await store.async_collections()) == {"things", "others"}
 
 
-async def test_any_name_of_a_collection(open_store: Open) -> None:
-    names = ["home_entities", "Home_Entities", "Handbücher", "居間", "../../etc", "", "a\x00b", "half \ud83d"]
-    store = await open_store()
-    for name in names:
-        await store.async_create(name, f"made {name}")
-        await store.async_upsert(name, [entry(f"of {name}")])
-    await store.async_close()
-    store = await open_store()
-    assert await store.async_collections() == {name: f"made {name}" for name in names}
-    for name in names:
-        assert await ids(store, name) == {f"of {name}"}
-
-
 BROKEN: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
     "garbage": lambda _: os.urandom(4096),

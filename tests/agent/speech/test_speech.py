@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.speech import MAX_BLOCK, MarkdownReader, SpeechFilter
+from custom_components.home_agent.agent.speech import MAX_BLOCK, SpeechFilter
 from tests.helpers.examples import many
 
 TOOLS = ("ha_control", "ha_query", "store_memory", "weather", "my-tool")
@@ -94,11 +94,6 @@ def test_the_end_of_a_thought_without_its_beginning_is_not_spoken(subtests: pyte
             assert not speech.unopened_thought
             speech.feed("I should</think>Yes.")
             assert speech.unopened_thought
-
-
-def test_a_model_may_start_inside_a_thought() -> None:
-    spoken = read("I should say yes.</think>\n\nYes.", starts_thinking=True)
-    assert (spoken.text, spoken.thinking) == ("Yes.", "I should say yes.")
 
 
 def test_a_quoted_tag_stays_in_a_chat() -> None:
@@ -333,13 +328,6 @@ def test_a_chat_keeps_its_markdown() -> None:
     assert chat(reply) == reply
 
 
-def test_a_word_waits_only_while_it_may_be_a_tool() -> None:
-    """A voice waits for the end of a word, which may be one of markdown."""
-    for surface, said in ((False, ["", "have", "", " weather here"]), (True, ["", "", "have", " weather"])):
-        speech = SpeechFilter(voice=surface, tool_names=TOOLS)
-        assert [speech.feed(piece).text for piece in ("ha", "ve", " weather", " here")] == said
-
-
 def test_the_last_words_are_not_lost() -> None:
     for reply in (
         "a <",
@@ -394,26 +382,6 @@ def test_the_cuts_change_nothing(parts: list[str], surface: bool, chance: random
     assert read(pieces, voice=surface) == whole
 
 
-def test_wherever_a_name_is_cut(subtests: pytest.Subtests) -> None:
-    """A name may hold signs, and begin like another one."""
-    for reply in [
-        'then go.my-tool(day="today")',
-        '](my-tool(day="today")',
-        "Say [my-tool(), my-tool()] now",
-        "Say [ha_control(a=1)] now",
-        '`ha_control {"name": "Lamp"}![A cat](http://a.b/c.png) sleeps',
-        "`my-toolLook (https://a.b/c). Or www.example.com!",
-        "```my-tool(a=1)``` and my-tool-two and my, my.",
-    ]:
-        for surface in [True, False]:
-            with subtests.test(surface=surface, reply=reply):
-                tools = (*TOOLS, "my", "my-tool-two")
-                whole = read([reply], voice=surface, tools=tools)
-                assert read(reply, voice=surface, tools=tools) == whole
-                for cut in range(1, len(reply)):
-                    assert read([reply[:cut], reply[cut:]], voice=surface, tools=tools) == whole
-
-
 @settings(max_examples=many(200), deadline=None)
 @given(st.text(max_size=200), st.booleans())
 def test_any_text_can_be_read(reply: str, surface: bool) -> None:
@@ -426,57 +394,3 @@ def test_any_text_can_be_read(reply: str, surface: bool) -> None:
 def test_a_secret_thought_stays_secret(dialect: str, filling: str, surface: bool) -> None:
     """Whatever stands around it, a thought is not given out."""
     assert "SECRET" not in read(f"{dialect.format('SECRET')}{filling}", voice=surface).text
-
-
-SIGNS = "< * _ ~ ` [ { ( | - # & ! \\ > = h \u200b \U0001f600 \u3010"
-ADVERSARIAL = (
-    *SIGNS.split(),
-    " ",
-    "\n",
-    '{"',
-    "[[",
-    "<a ",
-    "<|",
-    "- ",
-    "](",
-    "<b a=",
-    "```",
-    "HassT",
-    "HassTurnOn(",
-    "HassTurnOn ",
-    "https://x.",
-    "www.",
-    "<think>",
-    "<tool_call>{",
-    "'",
-)
-
-
-def test_no_text_costs_more_than_its_length(
-    monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
-) -> None:
-    """The characters that are looked at again stay within a bound for each character that comes."""
-    seen = 0
-
-    def counted(stage: type, method: str, held: str) -> None:
-        original = getattr(stage, method)
-
-        def count(self: object, piece: str, **options: bool) -> object:
-            nonlocal seen
-            seen += len(getattr(self, held)) + len(piece)
-            return original(self, piece, **options)
-
-        monkeypatch.setattr(stage, method, count)
-
-    counted(SpeechFilter, "_read", "_held")
-    counted(MarkdownReader, "write", "_held")
-    for unit in ADVERSARIAL:
-        for surface in (True, False):
-            with subtests.test(unit, surface=surface):
-                costs = []
-                for length in (1000, 4000):
-                    seen = 0
-                    read((unit * length)[:length], voice=surface)
-                    costs.append(seen)
-                assert costs[1] < 450 * 4000
-                assert costs[1] < 5 * costs[0] + 200_000

@@ -14,9 +14,9 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
+from tests.helpers.everyday_house import shown
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.telegram_chats import ANNA, BEN, Telegram
-from tests.helpers.timers import shown
 from tests.servers.replies import text, tool_calls
 
 SET = ("timer", {"action": "set", "when": "10 minutes", "name": "Pasta"})

@@ -6,11 +6,9 @@ from datetime import timedelta
 from random import Random
 
 from hypothesis import given, settings, strategies as st
-import pytest
 
 from custom_components.home_agent.memory.learner.habits import (
     EVERY_DAY,
-    IN_USE,
     Habit,
     Observation,
     Thing,
@@ -118,44 +116,3 @@ def test_what_one_button_switches_is_one_habit() -> None:
     (fewer,) = told(also(seen, STRIP))
     assert fewer.is_same(found)
     assert load_habit(dump(found)) == found
-
-
-def test_what_is_no_single_act() -> None:
-    """Minutes apart it is two acts; by several people it is nobody's."""
-    seen = done()
-    assert len(told([*seen, *also(seen, STRIP, late=300)])) == 2
-    hers = [Observation(item.at, STRIP, item.value, "anna") for item in seen]
-    (found,) = told([*seen, *hers])
-    assert found.person is None
-
-
-def test_a_plug_and_what_it_draws(subtests: pytest.Subtests) -> None:
-    """The act stays; what is switched off just then, or hours apart, is something else."""
-    for value, late, device, habits in [
-        ("on", 120, "kettle", 1),
-        ("on", 120, "other", 2),
-        ("off", 120, "kettle", 2),
-        ("on", 9000, "kettle", 2),
-    ]:
-        with subtests.test(value=value, late=late):
-            seen = also(done(value), PLUG)
-            used = also(seen, PLUG_POWER, IN_USE, late)
-            found = told([*seen, *used], switch__kettle=Thing("kettle"), sensor__kettle_power=Thing(device))
-            assert len(found) == habits
-            assert found[0].subject == PLUG
-
-
-def test_one_thing_in_two_entities(subtests: pytest.Subtests) -> None:
-    """Its better description stays."""
-    for other, first, second, subjects in [
-        ("switch.lamp_relay", Thing("a"), Thing("a"), [(LAMP,)]),
-        ("fan.ceiling", Thing("a"), Thing("a"), [("fan.ceiling",), (LAMP,)]),
-        ("switch.radio", Thing("a"), Thing("b"), [(LAMP,), ("switch.radio",)]),
-        ("light.lamp_2", Thing(None, "Lamp"), Thing(None, "lamp"), [(LAMP,)]),
-        ("light.lamp_2", Thing(None, ""), Thing(None, ""), [(LAMP, "light.lamp_2")]),
-    ]:
-        with subtests.test(other=other, first=first):
-            seen = done()
-            things = {LAMP.replace(".", "__"): first, other.replace(".", "__"): second}
-            found = told([*seen, *also(seen, other)], **things)
-            assert [item.subjects for item in found] == subjects

@@ -177,36 +177,6 @@ def few() -> list[Written]:
     ]
 
 
-async def test_points_of_version_1(v1: InfluxSource) -> None:
-    await check_points(v1)
-
-
-async def test_points_of_version_2(v2: InfluxSource) -> None:
-    await check_points(v2)
-
-
-async def check_points(found: InfluxSource) -> None:
-    """Only what was asked for, in order, in watts, with the last value where nothing was written."""
-    end = START + timedelta(hours=1)
-    changes = await found.async_changes({"light.desk", "climate.bath"}, START, end)
-    seen = [(change.entity_id, change.state, change.target) for change in changes]
-    assert sorted(seen, key=str) == [
-        ("climate.bath", "heat", None),
-        ("climate.bath", None, 21.5),
-        ("light.desk", "off", None),
-        ("light.desk", "on", None),
-    ]
-    assert [change.at for change in changes] == sorted(change.at for change in changes)
-    assert all(change.user_id is None and not change.follows for change in changes)
-    levels = await found.async_levels({"sensor.oven": 1000.0}, START, end, timedelta(minutes=5))
-    first, *rest = levels["sensor.oven"]
-    assert (first.start, first.mean, first.high) == (START, 1000.0, 1500.0)
-    assert [level.start for level in rest] == [START + timedelta(minutes=15 * number) for number in (1, 2, 3)]
-    assert all(level.mean == 1000.0 for level in rest)
-    assert await found.async_changes(set(), START, end) == []
-    assert await found.async_levels({}, START, end, timedelta(hours=1)) == {}
-
-
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
@@ -236,24 +206,6 @@ async def test_the_page_asks_version_1(
     assert is_saved(await save(house, options))
 
 
-async def test_the_page_asks_version_2(
-    house: HomeAssistant, influx_stand_in: InfluxStandIn, subtests: pytest.Subtests
-) -> None:
-    """The same, in its own words."""
-    for changed, error in [
-        ({"influxdb_database": "nowhere"}, "influxdb_missing"),
-        ({"influxdb_org": "nobody"}, "influxdb_missing"),
-        ({"influxdb_token": "another-token"}, "influxdb_refused"),
-        ({"influxdb_org": "", "influxdb_token": ""}, "influxdb_incomplete"),
-        ({"influxdb_version": "v1"}, "influxdb_refused"),
-    ]:
-        with subtests.test(changed=changed, error=error):
-            result = await save(house, {**options_v2(influx_stand_in), **changed})
-            assert result["errors"] == {"learning": error}
-            assert "another-token" not in str(result["description_placeholders"])
-            assert is_saved(await save(house, options_v2(influx_stand_in)))
-
-
 async def save(hass: HomeAssistant, typed: dict[str, Any]) -> ConfigFlowResult:
     """Submit the page of an entry that is not set up."""
     entry = MockConfigEntry(domain=DOMAIN, data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "m"})
@@ -279,9 +231,3 @@ async def test_strange_answers(v2: InfluxSource, influx_stand_in: InfluxStandIn)
             await v2.async_changes({"light.desk"}, *hour)
         assert caught.value.trouble is InfluxTrouble.OTHER
         assert len(str(caught.value)) < 250
-
-
-async def test_names_are_quoted(v1: InfluxSource) -> None:
-    """A name cannot become part of a query."""
-    sneaky = {"sensor.x' OR '1'='1": 1.0, 'sensor.y"} |> drop()': 1.0}
-    assert await v1.async_levels(sneaky, START, START + timedelta(hours=1), timedelta(hours=1)) == {}

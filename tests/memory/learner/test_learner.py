@@ -83,12 +83,6 @@ COMES_HOME = "Anna comes home at about 17:30 on workdays."
 WASHING = "Washing machine power is in use from about 10:10 on Saturdays."
 
 
-@pytest.fixture
-def recorder_config() -> dict[str, Any]:
-    """Leave out what no habit is made of; the recorder of a test commits each event by itself."""
-    return {"exclude": {"event_types": ["component_loaded", "entity_registry_updated", "service_registered"]}}
-
-
 def noted(agent: Agent) -> dict[str, Memory]:
     """Return the habits among the memories, by their words."""
     memories: list[Memory] = agent.entry.runtime_data.memories.all()
@@ -191,18 +185,6 @@ async def test_what_somebody_deleted_does_not_come_back(
     assert CURTAINS in noted(agent)
 
 
-async def test_what_somebody_said_about_a_habit_stays(agent: Agent, freezer: FrozenDateTimeFactory) -> None:
-    """The learner keeps its hands off what became a told memory."""
-    memory = noted(agent)[CURTAINS]
-    await call_action(agent.hass, "add_memory", {"content": CURTAINS})
-    memories = agent.entry.runtime_data.memories
-    assert memories.get(memory.id).origin is Origin.TOLD
-    await after_nights(agent, freezer, 1)
-    await after_nights(agent, freezer, 30)
-    assert memories.get(memory.id).content == CURTAINS
-    assert memories.get(memory.id).importance == 0.7
-
-
 async def test_a_person_is_erased(agent: Agent, freezer: FrozenDateTimeFactory) -> None:
     """What Anna did is gone, also what she had deleted; what others did stays."""
     kept = agent.entry.runtime_data.shared.observations.of(agent.entry.entry_id)
@@ -247,13 +229,3 @@ async def test_switched_off_it_forgets(agent: Agent) -> None:
     await the_learner(agent).async_learn(NOW)
     assert COFFEE not in noted(agent)
     assert CURTAINS in noted(agent)
-
-
-async def test_in_the_language_of_the_house(home: HomeAssistant, model_server: ModelServer) -> None:
-    """German, with what Home Assistant calls things."""
-    home.config.language = "de"
-    await async_record(home, make_month(0))
-    agent = await async_add_agent(home, model_server, {"learning_enabled": True})
-    await the_learner(agent).async_learn(NOW)
-    assert "Anna schaltet Coffee Machine an Werktagen gegen 6:30 ein." in noted(agent)
-    assert "Anna stellt Bathroom Floor Heating am Wochenende gegen 8:00 auf 24 °C." in noted(agent)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from custom_components.home_agent.safety.sanitizer.private_names import ordinary_words
-from scripts.lib.ordinary_words import CITIES, GIVEN_NAMES, LEAST_INTEGRATIONS, common, ordinary
+from scripts.lib.ordinary_words import LEAST_INTEGRATIONS, common
 
 
 @pytest.fixture
@@ -38,22 +37,3 @@ def test_words_of_several_integrations(components: Path) -> None:
     """Those with a capital may be names, but in German."""
     assert common(components, "en") == {"box", "of", "see", "the"}
     assert common(components, "de") == {"der", "knopf"}
-
-
-def test_what_is_gathered(components: Path) -> None:
-    """Names of integrations, makers and places too; none of people, nothing short."""
-    written, names = ordinary(components, ["Europe/Testville", "America/San_Juan"])
-    assert written == sorted(set(written) - set(names))
-    assert {"the", "knopf", "lamps"} <= set(written)
-    assert {"hub", "acme", "testville", "america", "san", "hamburg"} <= set(names)
-    found = {*written, *names}
-    assert not {"bob", "juan", "nonesuch", "of"} & found
-
-
-def test_the_file() -> None:
-    """It holds cities and no given names."""
-    assert set(CITIES.split()) <= ordinary_words()
-    assert not set(GIVEN_NAMES.split()) & ordinary_words()
-    assert {"kitchen", "kuche", "temperature", "philips"} <= ordinary_words()
-    assert {"kitchen", "kuche"} <= ordinary_words(names=False)
-    assert not {"lupus", "philips"} & ordinary_words(names=False)

@@ -7,7 +7,7 @@ from custom_components.home_agent.tools.calls.repair import adapt, fit, is_known
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from tests.helpers.agent import async_agent
-from tests.helpers.schemas import ASSIST, LIGHT, TOOLS
+from tests.helpers.schemas import LIGHT, TOOLS
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -103,15 +103,6 @@ def test_other_names_are_left_alone() -> None:
         assert (adapted.call.tool_name, adapted.call.tool_args, adapted.rule) == (name, args, None)
 
 
-def test_a_tool_that_is_offered_keeps_its_name() -> None:
-    """Where Assist's own tool is there, its name means that tool."""
-    tools = {**TOOLS, "intent__HassTurnOn": ASSIST}
-    for name in ("intent__HassTurnOn", "HassTurnOn", "assist__HassTurnOn", "HasTurnOn"):
-        (adapted,) = adapt(llm.ToolInput(tool_name=name, tool_args={"name": "Hall"}), tools)
-        assert adapted.call.tool_name == "intent__HassTurnOn"
-    assert not adapt(llm.ToolInput(tool_name="HassTurnOff", tool_args={}), {"other": ASSIST})[0].rule
-
-
 async def run_one(
     hass: HomeAssistant, server: ModelServer, sentence: str, name: str, args: dict[str, Any]
 ) -> dict[str, Any]:
@@ -145,17 +136,3 @@ async def test_a_second_target_is_refused(hass: HomeAssistant, model_server: Mod
     envelope = await run_one(hass, model_server, "Kitchen ceiling on", *call)
     assert not envelope["success"]
     assert hass.states.get("light.bed_light").state == "off"
-
-
-async def test_several_services_run_each(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A list of services is so many calls with one answer."""
-    listed = [
-        {"domain": "light", "service": "turn_on", "service_data": {"entity_id": entity_id}}
-        for entity_id in (LIGHT, "light.bed_light", "light.secret_light")
-    ]
-    envelope = await run_one(hass, model_server, "Lights on", "execute_services", {"list": listed})
-    assert hass.states.get(LIGHT).state == hass.states.get("light.bed_light").state == "on"
-    assert hass.states.get("light.secret_light").state == "off"
-    assert envelope["success"] is True
-    assert "light.secret_light" in envelope["error"]
-    assert len(envelope["result"]) == 3

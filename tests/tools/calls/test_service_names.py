@@ -59,15 +59,3 @@ async def test_one_of_two_locks(hass: HomeAssistant, secure: SecureHouse, model_
     await say(agent, "Unlock the front door", "lock.unlock", {})
     assert "Too uncertain" in tool_results(model_server.chats[-1])[-1]["error"]
     assert secure.moved() == []
-
-
-async def test_a_lock_that_does_not_unlatch(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
-    """The error names the action that there is."""
-    async_expose_entity(hass, "conversation", CELLAR, True)
-    agent = await secure.async_agent(model_server)
-    await say(agent, "Open the cellar", "ha_control", {"action": "open", "entity_id": [CELLAR]})
-    error = tool_results(model_server.chats[-1])[-1]["error"]
-    assert "does not support open; use unlock" in error
-    assert secure.moved() == []

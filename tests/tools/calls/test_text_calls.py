@@ -5,7 +5,7 @@ from typing import Any
 from custom_components.home_agent.agent.llm import filter_for, written_calls
 from custom_components.home_agent.safety.redaction import UNPARSED
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import Agent, async_agent
+from tests.helpers.agent import async_agent
 from tests.helpers.schemas import LIGHT, TOOLS
 from tests.helpers.turns import ON, tool_results
 from tests.servers.model_server import ModelServer
@@ -23,18 +23,6 @@ def read(reply: str) -> list[tuple[str, dict[str, Any]]]:
     return [(call.tool_name, call.tool_args) for call in written_calls(speech_filter, TOOLS)]
 
 
-def test_prose_is_no_call() -> None:
-    """A call amid a sentence about it is not made."""
-    for reply in (
-        "HassTurnOn is an intent that switches things on.",
-        "I could use ha_control(action='turn_on', entity_id='light.x'), but I would rather ask first.",
-        "To turn it on yourself, say `HassTurnOn(name='Lamp')` in the developer tools.",
-        "The kitchen {light} is on.",
-        "HassTurnOff Kitchen Light",
-    ):
-        assert read(reply) == []
-
-
 def test_what_cannot_be_read_is_not_guessed() -> None:
     """Cut off or unnamed arguments go to the guard as broken: half a call may be a bigger one."""
     for reply in (
@@ -44,16 +32,6 @@ def test_what_cannot_be_read_is_not_guessed() -> None:
         "HassTurnOff(domain=['light'",
     ):
         assert read(reply) == [("HassTurnOff", {UNPARSED: ""})]
-
-
-async def test_a_native_call_wins(hass: HomeAssistant, model_server: ModelServer, agent: Agent) -> None:
-    """A model that makes a call and writes it too makes it once."""
-    both = tool_calls([ON])
-    both.text = 'ha_control(action="turn_on", entity_id="light.bed_light")'
-    model_server.script([both, text("On.")])
-    await agent.say("Kitchen ceiling on")
-    assert hass.states.get(LIGHT).state == "on"
-    assert hass.states.get("light.bed_light").state == "off"
 
 
 async def test_a_broken_written_call_comes_back(hass: HomeAssistant, model_server: ModelServer) -> None:

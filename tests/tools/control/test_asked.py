@@ -64,14 +64,6 @@ async def test_a_call_that_nothing_supports(
             assert secure.moved() == [("light.turn_on", ("light.hall",))]
 
 
-async def test_all_calls_of_one_answer_are_refused(model_server: ModelServer, secure: SecureHouse) -> None:
-    agent = await secure.async_agent(model_server)
-    calls = [("ha_control", TURN_ON), ("ha_control", {**TURN_ON, "entity_id": "switch.fan"})]
-    model_server.script([tool_calls(calls), text("It is off.")])
-    await agent.say("Is the hall light on?")
-    assert secure.moved() == []
-
-
 async def test_a_supported_call_runs(secure: SecureHouse, agent: Agent, subtests: pytest.Subtests) -> None:
     for sentence in [
         "why is the hall light off again just turn it on",
@@ -88,17 +80,6 @@ async def test_a_supported_call_runs(secure: SecureHouse, agent: Agent, subtests
             secure.reset()
             await results(agent, sentence, TURN_ON)
             assert secure.moved() == [("light.turn_on", ("light.hall",))]
-
-
-async def test_a_name_may_say_a_time(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
-    hass.states.async_set(
-        "light.hall", "off", {"friendly_name": "Tomorrow at Ten", "supported_color_modes": []}
-    )
-    agent = await secure.async_agent(model_server)
-    await results(agent, "turn on tomorrow at ten", TURN_ON)
-    assert secure.moved() == [("light.turn_on", ("light.hall",))]
 
 
 async def test_intents_are_held_to_it_too(hass: HomeAssistant, model_server: ModelServer) -> None:

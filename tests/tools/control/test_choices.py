@@ -8,9 +8,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
-from tests.helpers.turns import control_result, tool_results
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 MODES = ["Eco Mode", "Comfort plus", "Automatic", "Off"]
 WASHES = ["Cotton 40", "Cotton 60", "Wool"]
@@ -55,12 +53,11 @@ async def test_set_and_undone(hass: HomeAssistant, agent: Agent, subtests: pytes
     ]:
         with subtests.test(args=args, state=state):
             before = {entity.entity_id: entity.state for entity in hass.states.async_all([*HELPERS])}
-            result = await control_result(agent, "Set it", **args)
+            result = await agent.call("ha_control", "Set it", **args)
             assert result["success"], result
             (entity_id,) = result["result"]["done"]
             assert hass.states.get(entity_id).state == state
-            agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
-            await agent.say("Undo that")
+            await agent.act(("activity", {"action": "undo"}), sentence="Undo that")
             assert hass.states.get(entity_id).state == before[entity_id]
 
 
@@ -82,7 +79,7 @@ async def test_the_error_names_what_there_is(
     ]:
         with subtests.test(args=args, problem=problem):
             before = [entity.state for entity in hass.states.async_all([*HELPERS])]
-            result = await control_result(agent, "Set it", **args)
+            result = await agent.call("ha_control", "Set it", **args)
             assert problem in result["error"]
             assert [entity.state for entity in hass.states.async_all([*HELPERS])] == before
 
@@ -91,15 +88,7 @@ async def test_a_number_with_a_unit(hass: HomeAssistant, agent: Agent) -> None:
     """Small models give degrees as a temperature and percent as a percentage."""
     for slot in ("temperature", "percentage"):
         hass.states.async_set("input_number.limit", "50", hass.states.get("input_number.limit").attributes)
-        result = await control_result(
-            agent, "Set the limit", action="set_value", name="Charge Limit", **{slot: 80}
+        result = await agent.call(
+            "ha_control", "Set the limit", action="set_value", name="Charge Limit", **{slot: 80}
         )
         assert result["result"]["done"] == {"input_number.limit": "80"}, slot
-
-
-async def test_what_can_be_chosen(agent: Agent) -> None:
-    agent.server.clear()
-    agent.server.script([tool_calls([("ha_query", {"entity_id": "input_select.wash"})]), text("Three.")])
-    await agent.say("Which programs does the washing machine have?")
-    result = tool_results(agent.server.chats[-1])[-1]["result"]
-    assert result["attributes"] == {"input_select.wash": {"options": WASHES}}

@@ -15,7 +15,6 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.turns import control_result
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -129,7 +128,7 @@ async def test_the_one_that_plays_leads(
     ]:
         with subtests.test(sentence=sentence, args=args):
             players[LIVING].show(Is.PLAYING)
-            result = await control_result(agent, sentence, **args)
+            result = await agent.call("ha_control", sentence, **args)
             assert result["success"], result
             assert result["result"]["done"].keys() == {LIVING, KITCHEN}
             assert result["result"]["done"][KITCHEN] == "plays together with Living Room Speaker"
@@ -151,22 +150,9 @@ async def test_what_is_not_clear_is_said(
         with subtests.test(playing=playing, args=args):
             for entity_id in playing:
                 players[entity_id].show(Is.PLAYING)
-            result = await control_result(agent, "Play it there too", **args)
+            result = await agent.call("ha_control", "Play it there too", **args)
             assert problem in result["error"]
             assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
-
-
-async def test_a_hidden_player_is_not_reached(
-    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]
-) -> None:
-    """A member that is not exposed cannot be added."""
-    players[LIVING].show(Is.PLAYING)
-    async_expose_entity(hass, "conversation", BATH, False)
-    result = await control_result(
-        agent, "Play it there too", action="join", entity_id=LIVING, parameters={"group_members": [BATH]}
-    )
-    assert not result["success"]
-    assert together(hass, LIVING) == []
 
 
 @pytest.mark.parametrize(
@@ -188,7 +174,7 @@ async def test_the_volume_of_a_group(
 ) -> None:
     """The volume is that of the group, unless a room is named or the person is where the player is."""
     players[LIVING].show(Is.PLAYING)
-    await control_result(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
+    await agent.call("ha_control", "Play it in the kitchen too", action="join", entity_id=KITCHEN)
     players[KITCHEN].show(Is.PLAYING)
     satellite = dr.async_get(hass).async_get_or_create(
         config_entry_id=agent.entry.entry_id, identifiers={("test", "satellite")}
@@ -219,11 +205,11 @@ async def test_a_rule_for_one_room(hass: HomeAssistant, agent: Agent, players: d
         {"entity_id": LIVING, "parameters": {"group_members": [BATH]}},
         {"entity_id": [KITCHEN, BATH]},
     ):
-        result = await control_result(agent, "Play it there too", action="join", **args)
+        result = await agent.call("ha_control", "Play it there too", action="join", **args)
         assert "rule of the household" in result["error"]
         assert together(hass, BATH) == []
     for entity_id in (LIVING, BATH):
         players[entity_id].form([LIVING, BATH])
     players[LIVING].show(Is.PAUSED)
-    result = await control_result(agent, "Go on playing", action="play", entity_id=LIVING)
+    result = await agent.call("ha_control", "Go on playing", action="play", entity_id=LIVING)
     assert "rule of the household" in result["error"]

@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from tests.helpers.agent import Agent, async_agent, call_action, speech
 from tests.helpers.turns import LIGHT, tool_results
-from tests.helpers.undo import act, control
+from tests.helpers.undo import control
 from tests.servers.model_server import ModelServer
 
 BED = "light.bed_light"
@@ -18,11 +18,11 @@ async def test_one_that_is_offline_does_not_hide_the_others(
     hass: HomeAssistant, model_server: ModelServer, agent: Agent
 ) -> None:
     """What worked, what was so already and what failed are told apart, in one success."""
-    await act(agent, control("turn_on", BED))
+    await agent.act(control("turn_on", BED))
     hass.states.async_set(GONE, "unavailable", {"friendly_name": "Ceiling Lights"})
     executed = async_capture_events(hass, EVENT_TOOL_EXECUTED)
     progress = async_capture_events(hass, EVENT_TOOL_PROGRESS)
-    answer = await act(agent, control("turn_on", [LIGHT, BED, GONE]))
+    answer = await agent.act(control("turn_on", [LIGHT, BED, GONE]))
     read = tool_results(model_server.chats[-1])[-1]
     assert read["success"] is True
     assert set(read["result"]["done"]) == {LIGHT}
@@ -38,7 +38,7 @@ async def test_all_that_failed_is_no_success(hass: HomeAssistant, model_server: 
     """Nothing done: the reasons by entity, and an error that can be read alone."""
     agent = await async_agent(hass, model_server)
     hass.states.async_set(GONE, "unavailable", {"friendly_name": "Ceiling Lights"})
-    await act(agent, control("turn_off", GONE))
+    await agent.act(control("turn_off", GONE))
     assert tool_results(model_server.chats[-1])[-1] == {
         "success": False,
         "result": {"failed": {GONE: "is unavailable (offline)"}},

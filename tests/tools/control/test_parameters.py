@@ -12,7 +12,6 @@ from custom_components.home_agent.tools.control.arguments import normalise, read
 from custom_components.home_agent.tools.control.values import Units, read_color
 from custom_components.home_agent.tools.guard import TARGET_KEYS
 from custom_components.home_agent.tools.ha_control import ControlTool
-from homeassistant.const import UnitOfTemperature
 
 
 def read(domain: str, verb: str, units: Units | None = None, **given_parameters: Any) -> dict[str, Any]:
@@ -91,18 +90,6 @@ def test_colours_as_people_say_them(subtests: pytest.Subtests) -> None:
             assert read("light", "turn_on", color=said) == {"rgb_color": expected}
 
 
-def test_whites_as_people_say_them(subtests: pytest.Subtests) -> None:
-    """Warm and cold white are colour temperatures."""
-    for said, kelvin in [
-        *(("warmweiß", 2700), ("warm white light", 2700), ("blanc chaud", 2700), ("luz blanca cálida", 2700)),
-        *(("varmt vitt", 2700), ("varmt hvidt lys", 2700), ("warmes Licht", 2700), ("тёплый белый", 2700)),
-        *(("kaltes Weiß", 6000), ("blanco frío", 6000), ("zimna biel", 6000), ("koud wit", 6000)),
-        *(("candle light", 2000), ("Kerzenlicht", 2000), ("luce di candela", 2000), ("levende lys", 2000)),
-    ]:
-        with subtests.test(said=said, kelvin=kelvin):
-            assert read("light", "turn_on", color=said) == {"color_temp_kelvin": kelvin}
-
-
 def test_no_colour_is_guessed(subtests: pytest.Subtests) -> None:
     for said in ["dragon", "light", "teal green", "not red", "red and blue", "hell " * 20]:
         with subtests.test(said=said), pytest.raises(ValueError, match="a colour name"):
@@ -142,12 +129,6 @@ def test_other_domains(subtests: pytest.Subtests) -> None:
     ]:
         with subtests.test(domain=domain, verb=verb):
             assert read(domain, verb, **written) == expected
-
-
-def test_temperatures_come_in_the_unit_of_the_house() -> None:
-    units = Units(UnitOfTemperature.FAHRENHEIT)
-    assert read("climate", "set_temperature", units, temperature="20 °C") == {"temperature": 68}
-    assert read("climate", "set_temperature", units, temperature=68) == {"temperature": 68}
 
 
 def test_errors_say_what_is_wanted(subtests: pytest.Subtests) -> None:
@@ -210,13 +191,6 @@ def test_whatever_is_written_is_read_or_refused(
         read(domain, verb, **written)
     except ValidationError as err:
         assert len(str(err)) <= 300  # noqa: PT017
-
-
-def test_percent_is_never_rounded(subtests: pytest.Subtests) -> None:
-    for percent in range(101):
-        with subtests.test(percent=percent):
-            assert read("light", "set_value", brightness_pct=percent) == {"brightness_pct": percent}
-            assert round(round(255 * percent / 100) * 100 / 255) == percent
 
 
 def test_actions_by_other_names(subtests: pytest.Subtests) -> None:

@@ -16,9 +16,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.turns import control_result, tool_results
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import text
 
 ROBBIE = "vacuum.robbie"
 ROOMS = {"Kitchen": "ground", "Living Room": "ground", "Bedroom": "upper", "Office": "upper", "Attic": None}
@@ -131,7 +130,7 @@ async def test_where_it_cleans(hass: HomeAssistant, agent: Agent, subtests: pyte
         with subtests.test(sentence, args=args):
             robot.sent.clear()
             await robot.async_return_to_base()
-            result = await control_result(agent, sentence, **args)
+            result = await agent.call("ha_control", sentence, **args)
             assert result["success"], result
             assert robot.sent == ["home", *sent]
 
@@ -143,8 +142,8 @@ async def test_a_room_that_it_cannot_be_sent_to(
     """Nothing is cleaned instead, and the model reads why."""
     robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=rooms, mapped=mapped)
     for action in ("start", "clean_area"):
-        result = await control_result(
-            agent, "Vacuum the bedroom", action=action, entity_id=ROBBIE, area="Bedroom"
+        result = await agent.call(
+            "ha_control", "Vacuum the bedroom", action=action, entity_id=ROBBIE, area="Bedroom"
         )
         assert problem in result["error"]
     assert robot.sent == []
@@ -154,10 +153,10 @@ async def test_the_vacuum_that_has_the_room(hass: HomeAssistant, agent: Agent) -
     """Of several vacuums the one with the room on its map goes, and each cleans its own rooms."""
     below = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
     above = await async_add_robot(hass, "Rosie", "Bedroom", mapped=("Bedroom", "Office"))
-    await control_result(agent, "Vacuum the office", action="clean_area", area="Office")
+    await agent.call("ha_control", "Vacuum the office", action="clean_area", area="Office")
     assert (below.sent, above.sent) == ([], [parts("Office")])
-    await control_result(
-        agent, "Vacuum the kitchen and the bedroom", action="clean_area", area="Kitchen, Bedroom"
+    await agent.call(
+        "ha_control", "Vacuum the kitchen and the bedroom", action="clean_area", area="Kitchen, Bedroom"
     )
     assert (below.sent, above.sent) == ([parts("Kitchen")], [parts("Office"), parts("Bedroom")])
 
@@ -166,30 +165,10 @@ async def test_vacuums_without_maps_are_told_apart_by_their_rooms(hass: HomeAssi
     """With one vacuum per floor, the room says which of them is meant."""
     below = await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
     above = await async_add_robot(hass, "Rosie", "Bedroom", rooms=False)
-    await control_result(
-        agent, "Start the vacuum in the bedroom", action="start", domain="vacuum", area="Bedroom"
+    await agent.call(
+        "ha_control", "Start the vacuum in the bedroom", action="start", domain="vacuum", area="Bedroom"
     )
     assert (below.sent, above.sent) == ([], ["everywhere"])
-
-
-async def test_the_only_vacuum_is_started_where_it_is(hass: HomeAssistant, agent: Agent) -> None:
-    """The room says where a vacuum without a map is."""
-    robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
-    for room, sent in (("Bedroom", []), ("Living Room", EVERYWHERE)):
-        sentence = f"Start the vacuum in the {room}"
-        await control_result(agent, sentence, action="start", domain="vacuum", area=room)
-        assert robot.sent == sent
-
-
-async def test_a_part_of_its_name_is_no_room(hass: HomeAssistant, agent: Agent) -> None:
-    """Small models give a word of the name as a floor, also in a home without floors."""
-    floors = fr.async_get(hass)
-    for floor in list(floors.async_list_floors()):
-        floors.async_delete(floor.floor_id)
-    robot = await async_add_robot(hass, "Robbie Saugwunder", "Living Room", rooms=False)
-    said = {"name": "Robbie Saugwunder", "area": "Living Room", "floor": "Saugwunder"}
-    result = await control_result(agent, "Start Robbie Saugwunder", action="start", **said)
-    assert robot.sent == ["everywhere"], result
 
 
 async def test_it_is_offered_where_a_vacuum_has_it(hass: HomeAssistant, agent: Agent) -> None:
@@ -203,21 +182,11 @@ async def test_it_is_offered_where_a_vacuum_has_it(hass: HomeAssistant, agent: A
         assert ("clean_area" in actions) == bool(mapped)
 
 
-async def test_another_room_while_it_cleans(hass: HomeAssistant, agent: Agent) -> None:
-    """Its state does not tell the rooms, so the result does."""
-    robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
-    await control_result(agent, "Vacuum the kitchen", action="clean_area", area="Kitchen")
-    result = await control_result(agent, "And the living room", action="clean_area", area="Living Room")
-    assert result["result"] == {"done": {ROBBIE: "sent to Living Room"}}
-    assert robot.sent == [parts("Kitchen"), parts("Living Room")]
-
-
 async def test_a_query_names_its_rooms_and_not_where_it_is(hass: HomeAssistant, agent: Agent) -> None:
     """It moves, so the area of its dock would be taken for the room that it cleans."""
     await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
-    await control_result(agent, "Vacuum the kitchen", action="clean_area", area="Kitchen")
+    await agent.call("ha_control", "Vacuum the kitchen", action="clean_area", area="Kitchen")
     agent.server.clear()
-    agent.server.script([tool_calls([("ha_query", {"entity_id": ROBBIE})]), text("Two.")])
-    await agent.say("Which rooms can Robbie clean?")
-    shown = tool_results(agent.server.chats[-1])[-1]["result"]["states"][ROBBIE]
+    await agent.act(("ha_query", {"entity_id": ROBBIE}), sentence="Which rooms can Robbie clean?")
+    shown = agent.results[-1]["result"]["states"][ROBBIE]
     assert shown.startswith("cleaning, can be sent to: Kitchen, Living Room, changed")

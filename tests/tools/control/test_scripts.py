@@ -11,7 +11,6 @@ from homeassistant.helpers import area_registry as ar, label_registry as lr, llm
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.checks import every
-from tests.helpers.injected import AFTER_OUTSIDE
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -167,27 +166,6 @@ async def test_they_follow_the_home(hass: HomeAssistant, house: House) -> None:
     assert house.secure.moved() == []
 
 
-async def test_off_by_the_option(house: House) -> None:
-    """Where scripts may not run, none of them is a tool; one tool can be disabled alone."""
-    await house.agent.set_options(tools_disabled=["script__bus"])
-    assert "script__bus" not in await house.offered()
-    assert "script__announce" in await house.offered()
-    await house.agent.set_options(allow_scripts_and_scenes=False)
-    assert not [name for name in await house.offered() if name.startswith("script__")]
-
-
-async def test_many_scripts(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The first ones by id are tools, the same in each request; the others take variables in ha_control."""
-    field = {"fields": {"n": {"selector": {"number": {}}}}, "sequence": passing("n")}
-    names = [f"s{number}" for number in range(9)]
-    house = await async_house(hass, model_server, dict.fromkeys(reversed(names), field))
-    tools = await house.offered()
-    assert [name for name in tools if name.startswith("script__")] == [f"script__s{n}" for n in range(6)]
-    assert "variables" in tools["ha_control"]["parameters"]["properties"]
-    await house.say("Run s8", "ha_control", action="activate", name="s8", variables={"n": "4"})
-    assert [call.data["data"] for call in house.told] == [{"n": 4}]
-
-
 MEANT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "announce",
@@ -301,24 +279,6 @@ async def test_a_long_script_goes_on(
     hass.bus.async_fire("go")
     await hass.async_block_till_done(wait_background_tasks=True)
     assert [call.data["data"] for call in house.told] == [{"message": "Dinner"}]
-
-
-async def test_a_question_names_fields_and_rooms(hass: HomeAssistant, house: House) -> None:
-    """People know the names of fields and rooms, not their keys and IDs."""
-    ar.async_get(hass).async_get_or_create("Living Room")
-    water = ("script__water", {"minutes": 5, "where": "living_room"})
-    house.agent.server.script([tool_calls([("script__bus", {"line": "North"})]), tool_calls([water])])
-    answer = await house.agent.say(
-        "When is the bus, and water the beds", context=Context(user_id=house.secure.anna.id)
-    )
-    question = "Should I start Water the beds (Length: 5, Room: Living Room)?"
-    assert speech(answer) == f"{AFTER_OUTSIDE}{question}"
-
-
-async def test_a_script_that_does_not_run_is_not_stopped(house: House) -> None:
-    """What it turned on is not turned off by that, so nobody hears that it stopped."""
-    result = await house.say("Stop the watering", "ha_control", action="turn_off", entity_id="script.water")
-    assert "does not run now, so there is nothing to stop" in result["error"]
 
 
 JUDGED: dict[str, dict[str, Any]] = {

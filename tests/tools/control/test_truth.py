@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import async_mock_service
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
@@ -11,7 +10,6 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
-from tests.helpers.turns import control_result, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -59,59 +57,25 @@ async def test_a_step_is_felt_and_never_turns_off(
     ]:
         with subtests.test(service=service, start=start):
             await call(hass, service, entity_id, **start)
-            result = await control_result(agent, entity_id=entity_id, action=action)
+            result = await agent.call("ha_control", entity_id=entity_id, action=action)
             assert entity_id in result["result"]["done"]
             assert hass.states.get(entity_id).attributes[attribute] == after
 
 
-async def test_a_value_beside_a_step(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
-    """From 30 percent: to what is further in that direction, else by that much."""
-    for action, brightness, after in [
-        ("increase", 60, 153),
-        ("increase", 10, 102),
-        ("decrease", 20, 51),
-        ("decrease", 10, 51),
-    ]:
-        with subtests.test(action=action, brightness=brightness):
-            await call(hass, "light.turn_on", "light.bathroom", brightness_pct=30)
-            result = await control_result(
-                agent, entity_id="light.bathroom", action=action, brightness=brightness
-            )
-            assert result["error"] is None
-            assert abs(hass.states.get("light.bathroom").attributes["brightness"] - after) <= 1
-
-
-async def test_a_degree_beside_a_step(hass: HomeAssistant, agent: Agent) -> None:
-    """Two degrees less, not a target of two degrees."""
-    await call(hass, "climate.set_temperature", "climate.bedroom", temperature=20)
-    await control_result(agent, entity_id="climate.bedroom", action="decrease", temperature=2)
-    assert hass.states.get("climate.bedroom").attributes["temperature"] == 18
-    await control_result(agent, entity_id="climate.bedroom", action="increase", temperature=21)
-    assert hass.states.get("climate.bedroom").attributes["temperature"] == 21
-
-
-async def test_a_step_of_a_range(hass: HomeAssistant, agent: Agent) -> None:
-    """Both ends are moved, by half a degree if the device knows no step."""
-    ranged = {"supported_features": 2, "min_temp": 7, "max_temp": 30, "hvac_modes": ["heat_cool", "off"]}
-    ends = {"temperature": None, "target_temp_low": 19.0, "target_temp_high": 24.0}
-    hass.states.async_set("climate.bedroom", "heat_cool", {**ranged, **ends})
-    calls = async_mock_service(hass, "climate", "set_temperature")
-    await control_result(agent, entity_id="climate.bedroom", action="increase")
-    assert [call.data for call in calls] == [
-        {"entity_id": ["climate.bedroom"], "target_temp_low": 19.5, "target_temp_high": 24.5}
-    ]
-
-
 async def test_a_value_that_a_lamp_does_not_have_is_named(hass: HomeAssistant, agent: Agent) -> None:
     """The rest is done: alone it is turned on; among others a lamp that cannot be dimmed stays as it is."""
-    alone = await control_result(agent, entity_id="light.hallway", action="turn_on", brightness=40)
+    alone = await agent.call("ha_control", entity_id="light.hallway", action="turn_on", brightness=40)
     assert alone == {
         "success": True,
         "result": {"done": {"light.hallway": "on"}, "notes": ["Hallway Light cannot be dimmed"]},
         "error": None,
     }
-    both = await control_result(
-        agent, entity_id=["light.bathroom", "light.worktop"], action="turn_on", brightness=40, color_temp=2700
+    both = await agent.call(
+        "ha_control",
+        entity_id=["light.bathroom", "light.worktop"],
+        action="turn_on",
+        brightness=40,
+        color_temp=2700,
     )
     assert both["result"] == {
         "done": {"light.bathroom": "on, 40%"},
@@ -120,7 +84,7 @@ async def test_a_value_that_a_lamp_does_not_have_is_named(hass: HomeAssistant, a
     }
     assert both["error"] == "Worktop Lights cannot be dimmed"
     assert hass.states.get("light.worktop").state == "off"
-    plug = await control_result(agent, entity_id="switch.coffee_machine", action="turn_on", brightness=40)
+    plug = await agent.call("ha_control", entity_id="switch.coffee_machine", action="turn_on", brightness=40)
     assert plug["result"]["done"] == {"switch.coffee_machine": "on"}
     assert plug["result"]["notes"] == ["Coffee Machine has no brightness"]
 
@@ -133,7 +97,7 @@ async def test_what_was_done_is_told_in_percent(hass: HomeAssistant, agent: Agen
     first = await agent.say("Do that")
     agent.server.script([tool_calls([("activity", {"action": "list"})]), text("Okay.")])
     await agent.say("What did you do?", conversation_id=first.conversation_id)
-    (row,) = tool_results(agent.server.chats[-1])[-1]["result"]["newest_first"]
+    (row,) = agent.results[-1]["result"]["newest_first"]
     assert row["to"] == {"light.bathroom": {"state": "on", "brightness": "10% -> 30%"}}
 
 
@@ -220,7 +184,7 @@ async def test_a_call_as_offered_needs_no_repair(
                 [tool_calls([("ha_control", {**args, "entity_id": [entity_id]})]), text("Okay.")]
             )
             await agent.say("Do that")
-            (result,) = tool_results(agent.server.chats[-1])
+            (result,) = agent.results
             assert result["error"] is None
             assert hass.states.get(entity_id).attributes[attribute] == value
             turn = agent.entry.runtime_data.turn_log.short()[0]

@@ -14,7 +14,6 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
 from tests.helpers.firmware import Firmware
-from tests.helpers.turns import control_result, tool_results
 from tests.servers.replies import text, tool_calls
 
 HUB = "update.hub"
@@ -96,8 +95,8 @@ async def test_nothing_to_do(
             for attribute, value in shown.items():
                 setattr(firmware, attribute, value)
             firmware.async_write_ha_state()
-            result = await control_result(
-                agent, "Update the hub", context=admin, action=action, entity_id=HUB
+            result = await agent.call(
+                "ha_control", "Update the hub", context=admin, action=action, entity_id=HUB
             )
             assert problem in result["error"]
             assert firmware.installed == []
@@ -109,33 +108,10 @@ async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
     user.mock_policy({"entities": True})
     tom = Context(user_id=user.id)
     firmware = await async_add(hass, Feature.INSTALL)
-    result = await control_result(agent, "Update the hub", context=tom, action="install", entity_id=HUB)
+    result = await agent.call("ha_control", "Update the hub", context=tom, action="install", entity_id=HUB)
     assert "administrator" in result["error"]
     satellite = agent.at_satellite()
     question, conversation_id = await ask(satellite, None)
     assert question == "Should I install the update Hub?"
     await confirm(satellite, None, conversation_id)
     assert firmware.installed == [False]
-
-
-async def test_parts_of_home_assistant(hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests) -> None:
-    """Nobody unknown is even asked."""
-    for platform in ["hassio", "hacs"]:
-        with subtests.test(platform=platform):
-            await async_add(hass, Feature.INSTALL, platform)
-            result = await control_result(
-                agent.at_satellite(), "Update Home Assistant", action="install", entity_id=HUB
-            )
-            assert "administrator" in result["error"]
-
-
-async def test_what_is_new(hass: HomeAssistant, agent: Agent) -> None:
-    """The summary of a release is text from outside, so it is among the attributes."""
-    firmware = await async_add(hass, Feature.INSTALL)
-    firmware._attr_release_summary = "Fixes flicker at low brightness."
-    firmware.async_write_ha_state()
-    agent.server.clear()
-    agent.server.script([tool_calls([("ha_query", {"entity_id": HUB})]), text("It fixes flicker.")])
-    await agent.say("What is new in the update of the hub?")
-    result = tool_results(agent.server.chats[-1])[-1]["result"]
-    assert result["attributes"] == {HUB: {"release_summary": "Fixes flicker at low brightness."}}

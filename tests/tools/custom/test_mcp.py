@@ -111,20 +111,6 @@ async def test_what_changes_something_needs_option_and_word(
     assert tools["vouched"].annotations.read_only is True
 
 
-async def test_a_session_that_was_lost_is_begun_anew(
-    hass: HomeAssistant, own: OwnTools, one_kitchen: McpServer
-) -> None:
-    """The server was started anew; then it is gone."""
-    auth = {"type": "bearer", "token": TOKEN}
-    await own.offer(written(one_kitchen.url, "search_recipes", auth=auth))
-    assert (await async_use(hass, "kitchen", query="soup"))["result"] == "Leeks, potatoes"
-    await hass.async_add_executor_job(one_kitchen.stop)
-    gone = await async_use(hass, "kitchen", query="curry")
-    assert "cannot be reached" in gone["error"]
-    await hass.async_add_executor_job(one_kitchen.start)
-    assert (await async_use(hass, "kitchen", query="soup"))["result"] == "Leeks, potatoes"
-
-
 async def test_the_key_is_in_a_header_and_nowhere_else(
     hass: HomeAssistant, own: OwnTools, one_kitchen: McpServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -276,32 +262,6 @@ async def test_no_answer_does_harm(hass: HomeAssistant, own: OwnTools, hostile: 
         assert (await async_use(hass, "kitchen", query=f"y {number}"))["result"] == "Hot"
 
 
-async def test_the_list_is_kept(hass: HomeAssistant, own: OwnTools, hostile: Hostile) -> None:
-    """It is asked for once, with an end; the session is begun once."""
-    await own.offer(written(hostile.url, "cook"))
-    for number in range(3):
-        assert (await async_use(hass, "kitchen", limit=number))["success"] is True
-    assert hostile.methods == [
-        *("initialize", "notifications/initialized", "tools/list", "tools/list"),
-        *("tools/call",) * 3,
-    ]
-    sessions = [request.headers.get("mcp-session-id") for request in hostile.server.requests]
-    assert sessions == [None, *("s1",) * 6]
-
-
-async def test_what_the_server_asks_meanwhile(hass: HomeAssistant, own: OwnTools, hostile: Hostile) -> None:
-    """It may ask whether we are there; our model and files are not for it."""
-    asked = [{"jsonrpc": "2.0", "id": 7, "method": method} for method in ("ping", "sampling/createMessage")]
-    hostile.answer = lambda body: events(
-        *asked, {"id": body["id"], "result": {"content": [{"type": "image"}, {"type": "text", "text": "Hi"}]}}
-    )
-    await own.offer(written(hostile.url, "cook"))
-    assert (await async_use(hass, "kitchen"))["result"] == "(an image that is not shown)\nHi"
-    replies = [request.json for request in hostile.server.requests if "method" not in request.json]
-    assert replies[0] == {"jsonrpc": "2.0", "id": 7, "result": {}}
-    assert replies[1]["error"]["code"] == -32601
-
-
 async def test_keys_that_come_back_are_not_shown(
     hass: HomeAssistant, own: OwnTools, hostile: Hostile
 ) -> None:
@@ -343,8 +303,7 @@ async def test_home_assistants_own_entries(
     assert "from outside" in stored["error"]
     assert server.calls() == [{"tool": "search_recipes", "query": "curry", "limit": 5}]
     order = next(name for name in await _offered(agent) if "order" in name)
-    model_server.script([tool_calls([(order, {"item": "leeks"})]), text("Shall I?")])
-    await agent.say("Order leeks")
+    await agent.act((order, {"item": "leeks"}), sentence="Order leeks")
     assert len(server.calls()) == 1, "what may change something waits for a word"
 
 

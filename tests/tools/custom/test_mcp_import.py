@@ -7,13 +7,12 @@ from typing import Any
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.tools.outside.other_apis import MAX_DESCRIPTION, imitates, sanitize
+from custom_components.home_agent.tools.outside.other_apis import MAX_DESCRIPTION
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, speech
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_offer, async_use, reported
 from tests.helpers.mcp_kitchens import TOKEN, Changing, described, kitchens
-from tests.helpers.turns import tool_results
 from tests.servers.mcp_server import McpServer
 from tests.servers.replies import text, tool_calls
 from tests.servers.rest_server import RestServer
@@ -69,7 +68,7 @@ async def test_all_that_read(
         [tool_calls([("kitchen_search_recipes", {"query": "curry"})]), text("Chickpeas.")]
     )
     assert speech(await own.agent.say("What goes into a curry?")) == "Chickpeas."
-    assert tool_results(own.agent.server.chats[-1])[-1]["result"] == "Onions, chickpeas, spinach"
+    assert own.agent.results[-1]["result"] == "Onions, chickpeas, spinach"
     assert server.calls() == [{"tool": "search_recipes", "query": "curry", "limit": 5}]
     assert "kitchen_order" not in tools
     await own.agent.set_options(tools_disabled=["kitchen_fail"])
@@ -163,24 +162,3 @@ async def test_tools_that_speak_to_the_model(
     assert said["tools"] == ["ha_cook"]
     assert "control" in issues(hass)["foreign_tools_mcp_ha"]["tools"]
     assert "foreign_tools_mcp_kitchen" not in issues(hass)
-
-
-def test_imitations() -> None:
-    """Case, marks, gaps, figures and letters of other alphabets make no other name."""
-    like = ("ha_control", "HA-Control", "hacontr0l", "h\u0430_control", "ha control", "search_web")
-    names = (*like, "ha_controls", "web_search")
-    assert [name for name in names if imitates(name, ["ha_control", "search_web"])] == list(like)
-
-
-def test_what_tools_do_is_no_order() -> None:
-    """A short sentence about doors is an order in a title, and none in a description."""
-    for description in (
-        "Opens the garage door.",
-        "Store a fact in the knowledge graph so that it is remembered.",
-        "Send an email with a password reset link.",
-        "Turn off all lights. Use it when everybody has left.",
-        "Sucht im Netz und gibt Titel, Text und Adresse zurück.",
-    ):
-        cleaned = sanitize({"name": "x", "description": description, "parameters": {}})
-        assert cleaned is not None
-        assert cleaned["description"] == description

@@ -103,28 +103,6 @@ json:
         assert request.headers["content-type"] == "application/json"
         assert parse_qs(request.query) == {"q": ["0012 & more"], "n": ["3"], "w": ["true"], "fixed": ["1"]}
 
-    async def test_forms_and_texts(self, own: OwnTools, rest_server: RestServer) -> None:
-        form = 'method: POST\nread_only: true\nform: {a: "{{ item }}", n: "{{ count }}", t: "{{ tags }}"}'
-        plain = 'method: PUT\nread_only: true\nbody: "<i>{{ item }}</i>"\nheaders: {content-type: text/xml}'
-        rest_server.routes["/"] = data({})
-        tools = tool(rest_server, form, "/form", "form") + tool(rest_server, plain, "/plain", "plain")
-        await own.offer(tools)
-        await own.use("form", item="a&b=c", count=3, tags=["x", "y"])
-        await own.use("plain", item="ü")
-        first, second = rest_server.requests
-        assert parse_qs(first.raw.decode()) == {"a": ["a&b=c"], "n": ["3"], "t": ["x", "y"]}
-        assert first.headers["content-type"] == "application/x-www-form-urlencoded"
-        assert (second.method, second.raw.decode()) == ("PUT", "<i>ü</i>")
-        assert second.headers["content-type"] == "text/xml"
-
-    async def test_headers_hold_no_others(self, own: OwnTools, rest_server: RestServer) -> None:
-        rest_server.routes["/"] = data({})
-        await own.offer(tool(rest_server, 'headers: {X-Item: "{{ item }}"}', "/x"))
-        await own.use("get_item", item="a\r\nX-Evil: 1")
-        (request,) = rest_server.requests
-        assert request.headers["x-item"] == "a X-Evil: 1"
-        assert "x-evil" not in request.headers
-
     async def test_what_acts_asks_first(
         self, own: OwnTools, rest_server: RestServer, hass_admin_user: MockUser
     ) -> None:
@@ -206,33 +184,11 @@ class TestAnswer:
             assert said["result"] is None
             assert "127.0.0.1" not in said["error"]
 
-    async def test_odd_answers_are_read(self, own: OwnTools, rest_server: RestServer) -> None:
-        """Of 30 MB a little more than the limit; what is packed although nobody asked for it; wrong UTF-8."""
-        await own.offer(tool(rest_server))
-        rest_server.routes["/"] = Reply(pieces=[b"x" * 100_000] * 300, content_type="text/plain")
-        said = await own.use("get_item", item="x")
-        assert said["success"]
-        assert "xxx" in said["result"]
-        assert len(said["result"]) < 10_000
-        packed = gzip.compress(b'{"ok": 1}')
-        rest_server.routes["/"] = Reply(body=packed, headers={"Content-Encoding": "gzip"})
-        assert (await own.use("get_item", item="x"))["result"] == {"ok": 1}
-        assert rest_server.requests[0].headers["accept-encoding"] == "identity"
-        rest_server.routes["/"] = Reply(body=b"gr\xfc\xdf dich \xff", content_type="text/plain")
-        assert (await own.use("get_item", item="x"))["result"] == "gr\ufffd\ufffd dich \ufffd"
-
     async def test_a_slow_drip_ends_in_time(self, own: OwnTools, rest_server: RestServer) -> None:
         rest_server.routes["/"] = Reply(pieces=[b" "] * 1000, gap=0.05)
         await own.offer(tool(rest_server, "timeout: 1"))
         said = await own.use("get_item", item="x")
         assert said["error"] == "The server did not answer within 1 s"
-
-    async def test_redirects_within_the_server(self, own: OwnTools, rest_server: RestServer) -> None:
-        rest_server.routes |= {"/items/": redirect("../there?a=1", 303), "/there": data({"ok": 1})}
-        await own.offer(tool(rest_server, "method: POST\nread_only: true\njson: {a: 1}"))
-        assert (await own.use("get_item", item="x"))["result"] == {"ok": 1}
-        assert [request.method for request in rest_server.requests] == ["POST", "GET"]
-        assert rest_server.requests[1].raw == b""
 
     async def test_what_comes_in_marks_the_turn(self, own: OwnTools, rest_server: RestServer) -> None:
         """Whoever wrote the answer cannot open the door with it."""
@@ -300,17 +256,6 @@ class TestAnswer:
                 assert (await own.use(free, **args))["success"], free
             assert [entry["tool"] for entry in audit.entries(2, "search")] == ["allowed", "get_item"]
 
-    @pytest.mark.usefixtures("lookup")
-    async def test_words_that_were_just_said_leave(self, own: OwnTools, rest_server: RestServer) -> None:
-        """As with the tools of every other server; what nobody can read leaves in no turn."""
-        own.agent.hass.states.async_set("person.olga", "home", {"friendly_name": "Olga Petersen"})
-        rest_server.routes["/"] = data({"id": "dGhlIGJ1cyBzdG9w"})
-        await own.offer(tool(rest_server).replace("127.0.0.1", "api.example.com"))
-        for item in ("ideas for Olga", "T2xnYSBpcyBpbiBob3NwaXRhbA=="):
-            own.agent.server.script([tool_calls([("get_item", {"item": item})]), text("So.")])
-            await own.agent.say("Find ideas for Olga")
-        assert len(rest_server.requests) == 1
-
 
 class TestHosts:
     """Where it may go."""
@@ -372,12 +317,6 @@ class TestHosts:
         local = ("127.0.0.1", "[::1]", "192.168.1.5", "localhost", "nas", "nas.local")
         public = ("8.8.8.8", "example.com", "127.0.0.1.nip.io", "local.example.com")
         assert list(filter(fetch.is_local_name, (*local, *public))) == list(local)
-
-    async def test_a_host_that_is_not_there(self, own: OwnTools, rest_server: RestServer) -> None:
-        written = tool(rest_server)
-        rest_server.stop()
-        await own.offer(written)
-        assert "cannot be reached" in (await own.use("get_item", item="x"))["error"]
 
 
 class TestKeys:
@@ -453,23 +392,3 @@ auth:
         said = await own.use("get_item", item="z")
         assert "status 401" in said["error"]
         assert len(rest_server.requests) == 8
-
-    async def test_token_servers_that_fail(self, own: OwnTools, rest_server: RestServer) -> None:
-        handler = f"""
-auth:
-  type: oauth2
-  token_url: {rest_server.address}/token
-  client_id: home
-  client_secret: !secret key
-  credentials_in: body
-"""
-        await own.offer(tool(rest_server, handler), f"key: {KEY}")
-        for reply, error in (
-            (data({}, status=400), "The token server answered with status 400"),
-            (data({"access_token": 5}), "holds no access_token"),
-            (Reply(body=b"<html>"), "holds no access_token"),
-            (redirect("http://localhost/"), "redirects to another place"),
-        ):
-            rest_server.routes["/token"] = reply
-            assert error in (await own.use("get_item", item="x"))["error"]
-        assert parse_qs(rest_server.requests[0].raw.decode())["client_secret"] == [KEY]

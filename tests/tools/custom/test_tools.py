@@ -161,14 +161,6 @@ class TestReading:
         await own.offer(ADD)
         assert not reported(own.agent.hass), "an issue goes when the tool is right"
 
-    async def test_other_shapes(self, own: OwnTools) -> None:
-        await async_write(own.agent.hass, own.folder, "")
-        file = own.folder / "configuration.yaml"
-        for written in ("home_agent:", "home_agent: []", "home_agent: {custom_tools: 5}"):
-            await own.agent.hass.async_add_executor_job(file.write_text, written)
-            said = await async_reload(own.agent.hass)
-            assert said == {"tools": [], "problems": 1 if "5" in written else 0}
-
     async def test_secrets_are_in_no_issue(self, own: OwnTools, caplog: pytest.LogCaptureFixture) -> None:
         tools = """
             - name: x
@@ -226,40 +218,14 @@ class TestReload:
         names = [tool["function"]["name"] for tool in own.agent.server.chats[-1].json["tools"]]
         assert "add" not in names
 
-    async def test_broken_yaml_changes_nothing(self, own: OwnTools) -> None:
-        await own.offer(ADD)
-        await own.agent.hass.async_add_executor_job(
-            (own.folder / "configuration.yaml").write_text, "home_agent: ["
-        )
-        with pytest.raises(HomeAssistantError):
-            await async_reload(own.agent.hass)
-        assert (await own.use("add", a=1))["success"]
-
     async def test_only_administrators_reload(self, own: OwnTools, hass_read_only_user: MockUser) -> None:
         await async_write(own.agent.hass, own.folder, ADD)
         with pytest.raises(Unauthorized):
             await async_reload(own.agent.hass, context=Context(user_id=hass_read_only_user.id))
 
-    async def test_a_tool_can_be_switched_off(self, own: OwnTools) -> None:
-        await own.offer(ADD)
-        await own.agent.set_options(tools_disabled=["add"])
-        await async_reload(own.agent.hass)
-        assert "add" not in own.agent.entry.runtime_data.handler.tools
-
 
 class TestArguments:
     """Checked against the schema before anything runs, like those of all tools."""
-
-    async def test_what_does_not_fit_is_named(self, own: OwnTools) -> None:
-        await own.offer(ADD)
-        for parameters, problem in (
-            ({}, "a: is missing"),
-            ({"a": "many"}, "a: 'many': expected number"),
-            ({"a": 1, "b": 12}, "b: 12: value must be at most 9"),
-            ({"a": 1, "colour": 1}, "colour: is no parameter"),
-        ):
-            assert problem in (await own.use("add", **parameters))["error"]
-        assert (await own.use("add", a="2", b=None))["result"] == 3, "what can be repaired is"
 
     async def test_entities_that_are_not_exposed_do_not_exist(self, own: OwnTools) -> None:
         tools = """
@@ -442,18 +408,3 @@ class TestService:
         with pytest.raises(HomeAssistantError):
             await async_confirm(own.agent.hass, answer, hass_admin_user)
         assert not told
-
-    async def test_scripts_need_their_option(self, own: OwnTools) -> None:
-        sequence = [{"action": "input_boolean.turn_on", "target": {"entity_id": "{{ what }}"}}]
-        script = {"movie": {"sequence": sequence}, "open": {"sequence": [{"action": "lock.unlock"}]}}
-        assert await async_setup_component(own.agent.hass, "script", {"script": script})
-        tools = """
-            - name: movie
-              description: Movie night.
-              handler: {type: service, action: script.movie, data: {what: input_boolean.bed_light}}
-        """
-        await own.agent.set_options(allow_scripts_and_scenes=False)
-        await own.offer(tools)
-        assert "allow_scripts_and_scenes" in (await own.use("movie"))["error"]
-        await own.agent.set_options(allow_scripts_and_scenes=True)
-        assert "not exposed" in (await own.use("movie"))["error"]

@@ -15,10 +15,9 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import speech
-from tests.helpers.announcing import DAY, NIGHT, TalkingHouse, add_speaker, area_of, async_talking_house
-from tests.helpers.everyday_house import async_add_satellite, async_pass, call
+from tests.helpers.announcing import DAY, TalkingHouse, add_speaker, area_of, async_talking_house
+from tests.helpers.everyday_house import async_add_satellite, async_pass
 from tests.helpers.planned import planned
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -129,17 +128,6 @@ async def test_failures_are_told(house: TalkingHouse) -> None:
     assert "Anna, Tom, Bedroom" in told["error"]
 
 
-async def test_together_but_never_two_at_once(house: TalkingHouse) -> None:
-    """Rooms hear it at the same time; two announcements in one room follow each other."""
-    calls = [("notify_person", {"person": "everybody", "message": said}) for said in ("One", "Two", "Three")]
-    house.agent.server.script([tool_calls(calls), text("Okay.")])
-    await house.agent.say("Say one, two, three", context=house.anna)
-    assert {room: sorted(said) for room, said in house.said.items()} == {
-        room: ["One", "Three", "Two"] for room in house.satellites
-    }
-    assert {one.together for one in house.satellites.values()} == {1}
-
-
 async def test_a_conversation_is_not_interrupted(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
     """Where somebody speaks to a satellite, the announcement follows."""
     house.set_state("Kitchen", "listening")
@@ -208,15 +196,6 @@ async def test_one_word_of_a_memory_may_be_the_secret(house: TalkingHouse) -> No
     assert heard == listed(ORDINARY)
 
 
-async def test_an_announcement_cannot_be_undone(house: TalkingHouse) -> None:
-    """The answer says so."""
-    await house.tell("kitchen", DINNER)
-    house.agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("It cannot be undone.")])
-    await house.agent.say("Undo that", context=house.anna)
-    assert "annot be" in str(house.agent.server.chats[-1].messages[-1]["content"])
-    assert house.said == {"Kitchen": [DINNER]}
-
-
 async def test_offered_where_something_can_speak(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A satellite is enough; a home without anything is not offered the tool."""
     house = await async_talking_house(hass, model_server, (), notify_targets=[])
@@ -271,19 +250,6 @@ async def test_an_agent_with_a_list_learns_no_names(hass: HomeAssistant, model_s
     assert "Anna" not in (await house.tell("Grandma", DINNER))["error"]
 
 
-async def test_failures_tell_an_unknown_voice_nothing(house: TalkingHouse) -> None:
-    """Which device or phone has failed would say where the person is."""
-    for room in house.satellites:
-        house.set_state(room, "unavailable")
-    house.hass.services.async_remove("notify", "mobile_app_tom")
-    for where in ("home", "not_home"):
-        house.move("tom", where)
-        failed = await house.tell("Tom", DINNER, where="Kitchen")
-        assert "Tom is not reached" in failed["error"]
-        assert "satellite" not in failed["error"]
-        assert "phone" not in failed["error"]
-
-
 async def test_the_language_of_a_voice(house: TalkingHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """A voice that knows the language of the listener is told it."""
     add_speaker(house, "Bathroom")
@@ -303,7 +269,7 @@ async def test_the_language_of_a_voice(house: TalkingHouse, monkeypatch: pytest.
 
 async def ask(house: TalkingHouse, tool: str, sentence: str, **args: Any) -> dict[str, Any]:
     """Let Anna make one call in writing and return what the model was told."""
-    return await call(house.agent, tool, sentence, options={"context": house.anna}, **args)
+    return await house.agent.call(tool, sentence, context=house.anna, **args)
 
 
 def kept(house: TalkingHouse) -> Scheduler:
@@ -331,16 +297,6 @@ async def test_every_evening(house: TalkingHouse, freezer: FrozenDateTimeFactory
     assert kept(house).commands() == []
 
 
-async def test_the_last_thing_is_cancelled(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
-    """ "Cancel that" after a message means the message, although there is an older timer."""
-    await ask(house, "timer", "Set a timer for an hour", action="set", when="1 hour")
-    freezer.tick(10)
-    await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
-    gone = await ask(house, "timer", "Cancel that", action="cancel")
-    assert DINNER in gone["result"]["cancelled_commands"][0]["planned"]
-    assert len(house.agent.entry.runtime_data.planned.timers()) == 1
-
-
 async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
     """The result names the earlier message, so that the model can cancel it; the same twice is one."""
     conversation = None
@@ -351,7 +307,7 @@ async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
             f"Tell Tom in {when} to buy bread", context=house.anna, conversation_id=conversation
         )
         conversation = said.conversation_id
-        told = tool_results(house.agent.server.chats[-1])[-1]
+        told = house.agent.results[-1]
     assert "cancel it if this one replaces it" in told["result"]["notes"][0]
     assert len(kept(house).commands()) == 2
 
@@ -436,13 +392,3 @@ async def test_a_guest_does_not_read_it(house: TalkingHouse) -> None:
     await house.agent.say("What is planned?", device_id=kitchen)
     assert "present" not in str(house.agent.server.chats[-1].json["messages"][-1])
     assert command.owner.user_id is not None
-
-
-async def test_no_time_in_the_night_of_the_present(
-    house: TalkingHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    """What is planned by night for the day needs no yes."""
-    freezer.move_to(NIGHT)
-    told = await house.tell("kitchen", DINNER, sentence="Say it in 10 hours in the kitchen", when="10 hours")
-    assert told["error"] is None
-    assert len(kept(house).commands()) == 1

@@ -13,14 +13,11 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.everyday_house import (
     NOW,
-    async_add,
     async_add_calendar,
     async_add_demo,
     async_add_list,
     async_items,
-    call,
 )
-from tests.helpers.turns import tool_results
 from tests.servers.replies import text, tool_calls
 
 pytestmark = pytest.mark.freeze_time(NOW)
@@ -55,33 +52,14 @@ async def test_tools_follow_the_house(hass: HomeAssistant, agent: Agent) -> None
     assert offered(agent) == {"calendar"}
 
 
-async def test_add_complete_remove_read(hass: HomeAssistant, agent: Agent) -> None:
-    shopping = await async_add_list(hass, "Shopping list")
-    added = await call(agent, "todo_list", action="add", items=["Milk", "brown bread", "eggs"])
-    assert added["result"]["added"] == ["Milk", "brown bread", "eggs"]
-    again = await call(agent, "todo_list", action="add", items=["milk", "Butter"])
-    assert again["result"] == {"list": "Shopping list", "added": ["Butter"], "already_there": ["milk"]}
-    done = await call(agent, "todo_list", action="complete", items=["bread"])
-    assert done["result"]["completed"] == ["brown bread"]
-    gone = await call(agent, "todo_list", action="remove", items=["eggs"])
-    assert gone["result"]["removed"] == ["eggs"]
-    assert await async_items(hass, shopping) == {
-        "Milk": "needs_action",
-        "brown bread": "completed",
-        "Butter": "needs_action",
-    }
-    read = await call(agent, "todo_list", action="read")
-    assert read["result"] == {"list": "Shopping list", "items": ["Milk", "Butter"]}
-
-
 async def test_which_item_is_not_clear(hass: HomeAssistant, agent: Agent) -> None:
     """Nothing is done where one of the items could be several or is not there."""
     shopping = await async_add_list(hass, "Shopping list")
-    await call(agent, "todo_list", action="add", items=["white bread", "brown bread", "milk"])
-    several = await call(agent, "todo_list", action="complete", items=["milk", "bread"])
+    await agent.call("todo_list", action="add", items=["white bread", "brown bread", "milk"])
+    several = await agent.call("todo_list", action="complete", items=["milk", "bread"])
     assert not several["success"]
     assert "could be several" in several["error"]
-    missing = await call(agent, "todo_list", action="complete", items=["caviar"])
+    missing = await agent.call("todo_list", action="complete", items=["caviar"])
     assert "does not stand on the list" in missing["error"]
     assert set((await async_items(hass, shopping)).values()) == {"needs_action"}
 
@@ -91,15 +69,15 @@ async def test_several_lists(hass: HomeAssistant, agent: Agent) -> None:
     shopping = await async_add_list(hass, "Shopping list")
     chores = await async_add_list(hass, "Chores")
     hidden = await async_add_list(hass, "Diary", exposed=False)
-    which = await call(agent, "todo_list", action="add", items=["x"])
+    which = await agent.call("todo_list", action="add", items=["x"])
     assert not which["success"]
     assert shopping in which["error"]
     assert chores in which["error"]
     assert "diary" not in which["error"].lower()
-    await call(agent, "todo_list", "Vacuum goes on the chores list", action="add", items=["vacuum"])
-    await call(agent, "todo_list", action="add", items=["milk"], list="shopping")
-    await call(agent, "todo_list", action="add", items=["soap"], list="Shoping list")
-    refused = await call(agent, "todo_list", action="add", items=["secret"], list=hidden)
+    await agent.call("todo_list", "Vacuum goes on the chores list", action="add", items=["vacuum"])
+    await agent.call("todo_list", action="add", items=["milk"], list="shopping")
+    await agent.call("todo_list", action="add", items=["soap"], list="Shoping list")
+    refused = await agent.call("todo_list", action="add", items=["secret"], list=hidden)
     assert not refused["success"]
     assert await async_items(hass, chores) == {"vacuum": "needs_action"}
     assert set(await async_items(hass, shopping)) == {"milk", "soap"}
@@ -111,18 +89,18 @@ async def test_the_guard_stands_before_lists(
 ) -> None:
     """A user who may only read reads, and adds nothing; a blocked domain is neither read nor written."""
     shopping = await async_add_list(hass, "Shopping list")
-    await call(agent, "todo_list", action="add", items=["milk"])
+    await agent.call("todo_list", action="add", items=["milk"])
     hass_read_only_user.mock_policy({"entities": {"all": {POLICY_READ: True}}})
     options = {"context": Context(user_id=hass_read_only_user.id)}
-    read = await call(agent, "todo_list", action="read", options=options)
+    read = await agent.call("todo_list", action="read", **options)
     assert read["result"]["items"] == ["milk"]
-    refused = await call(agent, "todo_list", action="add", items=["gin"], options=options)
+    refused = await agent.call("todo_list", action="add", items=["gin"], **options)
     assert "may not control" in refused["error"]
     hass_read_only_user.mock_policy({"entities": {}})
-    assert not (await call(agent, "todo_list", action="read", options=options))["success"]
+    assert not (await agent.call("todo_list", action="read", **options))["success"]
     await agent.set_options(policy_blocked=["todo"])
     for action in ("read", "add"):
-        answer = await call(agent, "todo_list", action=action, items=["gin"])
+        answer = await agent.call("todo_list", action=action, items=["gin"])
         assert "A rule of the household" in answer["error"]
     assert await async_items(hass, shopping) == {"milk": "needs_action"}
 
@@ -130,72 +108,60 @@ async def test_the_guard_stands_before_lists(
 async def test_items_are_changed(hass: HomeAssistant, agent: Agent) -> None:
     """A new text, a day on which it is due; both are read again."""
     shopping = await async_add_list(hass, "Shopping list")
-    added = await call(agent, "todo_list", action="add", items=["milk", "tyres"], due="friday")
+    added = await agent.call("todo_list", action="add", items=["milk", "tyres"], due="friday")
     assert added["result"] == {"list": "Shopping list", "added": ["milk", "tyres"], "due_date": "2026-06-05"}
-    changed = await call(agent, "todo_list", action="change", items=["milk"], to="oat milk")
+    changed = await agent.call("todo_list", action="change", items=["milk"], to="oat milk")
     assert changed["result"] == {"list": "Shopping list", "changed": ["milk"], "to": "oat milk"}
-    await call(agent, "todo_list", action="change", items=["tyres"], due="2026-06-08 15:00")
-    read = await call(agent, "todo_list", action="read")
+    await agent.call("todo_list", action="change", items=["tyres"], due="2026-06-08 15:00")
+    read = await agent.call("todo_list", action="read")
     assert read["result"]["items"] == ["oat milk (due 2026-06-05)", "tyres (due 2026-06-08 15:00)"]
     assert set(await async_items(hass, shopping)) == {"oat milk", "tyres"}
-    nothing = await call(agent, "todo_list", action="change", items=["tyres"])
+    nothing = await agent.call("todo_list", action="change", items=["tyres"])
     assert "say what the item is to say" in nothing["error"]
-    both = await call(agent, "todo_list", action="change", items=["tyres", "milk"], to="x")
+    both = await agent.call("todo_list", action="change", items=["tyres", "milk"], to="x")
     assert "only one" in both["error"]
-
-
-async def test_a_list_without_dates(hass: HomeAssistant, agent: Agent) -> None:
-    """What a list cannot keep is not dropped in silence."""
-    await async_add(hass, "shopping_list", "Shopping list", {})
-    async_expose_entity(hass, "conversation", "todo.shopping_list", True)
-    refused = await call(agent, "todo_list", action="add", items=["milk"], due="friday")
-    assert "keeps no dates" in refused["error"]
-    assert await async_items(hass, "todo.shopping_list") == {}
-    assert (await call(agent, "todo_list", action="add", items=["milk", "eggs"]))["success"]
-    assert (await call(agent, "todo_list", action="change", items=["milk"], to="oat milk"))["success"]
-    assert set(await async_items(hass, "todo.shopping_list")) == {"oat milk", "eggs"}
 
 
 async def test_items_are_moved(hass: HomeAssistant, agent: Agent) -> None:
     """From the only list that has them to the one that is named; an undo does not lose them."""
     shopping = await async_add_list(hass, "Shopping list")
     chores = await async_add_list(hass, "Chores")
-    await call(agent, "todo_list", action="add", items=["soap", "milk"], list="shopping", due="friday")
+    await agent.call("todo_list", action="add", items=["soap", "milk"], list="shopping", due="friday")
     agent.server.script(
         [tool_calls([("todo_list", {"action": "move", "items": ["soap"], "to": "chores"})]), text("Ok.")]
     )
     first = await agent.say("Move soap to the chores list")
-    assert tool_results(agent.server.chats[-1])[-1]["result"] == {
+    assert agent.results[-1]["result"] == {
         "list": "Shopping list",
         "moved": ["soap"],
         "to": "Chores",
     }
     assert set(await async_items(hass, shopping)) == {"milk"}
     assert set(await async_items(hass, chores)) == {"soap"}
-    read = await call(agent, "todo_list", action="read", list="chores")
+    read = await agent.call("todo_list", action="read", list="chores")
     assert read["result"]["items"] == ["soap (due 2026-06-05)"]
     options = {"conversation_id": first.conversation_id}
-    undone = await call(agent, "activity", "Put it back", action="undo", options=options)
+    undone = await agent.call("activity", "Put it back", action="undo", **options)
     assert not undone["success"]
     assert set(await async_items(hass, chores)) == {"soap"}
-    nowhere = await call(agent, "todo_list", action="move", items=["milk"])
+    nowhere = await agent.call("todo_list", action="move", items=["milk"])
     assert "to which list" in nowhere["error"]
 
 
 async def test_undo_of_a_list(hass: HomeAssistant, agent: Agent) -> None:
     """What was added is taken off, what was completed is open again; the rest of the list stays."""
     shopping = await async_add_list(hass, "Shopping list")
-    await call(agent, "todo_list", action="add", items=["tea"])
+    await agent.call("todo_list", action="add", items=["tea"])
     agent.server.script(
         [tool_calls([("todo_list", {"action": "add", "items": ["milk", "eggs"]})]), text("Ok.")]
     )
     first = await agent.say("Put milk and eggs on the list")
     options = {"conversation_id": first.conversation_id}
-    undone = await call(agent, "activity", "Put it back", action="undo", options=options)
+    undone = await agent.call("activity", "Put it back", action="undo", **options)
     assert undone["success"]
     assert await async_items(hass, shopping) == {"tea": "needs_action"}
-    await call(agent, "todo_list", action="complete", items=["tea"], options=options)
-    assert (await call(agent, "activity", "Put it back", action="undo", options=options))["success"]
+    await agent.call("todo_list", action="complete", items=["tea"], **options)
+    assert (await agent.call("activity", "Put it back", action="undo", **options))["success"]
     assert await async_items(hass, shopping) == {"tea": "needs_action"}
 
 
@@ -203,22 +169,22 @@ async def test_calendar(hass: HomeAssistant, agent: Agent) -> None:
     """Events are created with and without a time, and read in their order."""
     await hass.config.async_set_time_zone("Europe/Berlin")
     await async_add_calendar(hass, "Family")
-    timed = await call(agent, "calendar", title="Dentist", start="tomorrow 15:00", end="15:45")
+    timed = await agent.call("calendar", title="Dentist", start="tomorrow 15:00", end="15:45")
     assert timed["result"] == {
         "created": "Dentist",
         "when": "2026-06-04 15:00 to 2026-06-04 15:45",
         "calendar": "Family",
     }
-    whole = await call(agent, "calendar", title="Holiday", start="2026-06-05", end="2026-06-07")
+    whole = await agent.call("calendar", title="Holiday", start="2026-06-05", end="2026-06-07")
     assert whole["result"]["when"] == "2026-06-05 to 2026-06-07"
-    read = await call(agent, "calendar", start="tomorrow", end="2026-06-30")
+    read = await agent.call("calendar", start="tomorrow", end="2026-06-30")
     assert read["result"]["events"] == [
         {"title": "Dentist", "start": "2026-06-04 15:00", "end": "2026-06-04 15:45"},
         {"title": "Holiday", "day": "2026-06-05", "last_day": "2026-06-07"},
     ]
-    assert (await call(agent, "calendar"))["result"]["events"] == [], "today"
-    assert len((await call(agent, "calendar", start="tomorrow"))["result"]["events"]) == 1
-    late = await call(agent, "calendar", title="Party", start="2026-06-06 20:00", end="2 hours")
+    assert (await agent.call("calendar"))["result"]["events"] == [], "today"
+    assert len((await agent.call("calendar", start="tomorrow"))["result"]["events"]) == 1
+    late = await agent.call("calendar", title="Party", start="2026-06-06 20:00", end="2 hours")
     assert late["result"]["when"] == "2026-06-06 20:00 to 2026-06-06 22:00"
 
 
@@ -226,14 +192,14 @@ async def test_what_is_next(hass: HomeAssistant, agent: Agent) -> None:
     """Where today holds nothing more, the next event is told; weeks and months are periods."""
     await hass.config.async_set_time_zone("Europe/Berlin")
     await async_add_calendar(hass, "Family")
-    assert (await call(agent, "calendar"))["result"]["events"] == []
+    assert (await agent.call("calendar"))["result"]["events"] == []
     for title, start in (
         ("Dentist", "2026-06-07 09:00"),
         ("Cinema", "2026-06-09 20:00"),
         ("Fair", "2026-07-02"),
     ):
-        await call(agent, "calendar", title=title, start=start)
-    today = (await call(agent, "calendar"))["result"]
+        await agent.call("calendar", title=title, start=start)
+    today = (await agent.call("calendar"))["result"]
     assert (today["events"], today["next"]["title"]) == ([], "Dentist")
     for period, titles in (
         ("this week", ["Dentist"]),
@@ -242,7 +208,7 @@ async def test_what_is_next(hass: HomeAssistant, agent: Agent) -> None:
         ("this month", ["Dentist", "Cinema"]),
         ("next month", ["Fair"]),
     ):
-        read = (await call(agent, "calendar", start=period))["result"]
+        read = (await agent.call("calendar", start=period))["result"]
         assert [event["title"] for event in read["events"]] == titles, period
 
 
@@ -251,42 +217,12 @@ async def test_conflicts_are_told(hass: HomeAssistant, agent: Agent) -> None:
     await async_add_calendar(hass, "Family")
     await async_add_calendar(hass, "Work")
     await async_add_calendar(hass, "Secret", exposed=False)
-    await call(agent, "calendar", title="Stand-up", start="2026-06-04 09:00", calendar="work")
-    late = await call(agent, "calendar", title="Dentist", start="2026-06-04 10:00", calendar="family")
+    await agent.call("calendar", title="Stand-up", start="2026-06-04 09:00", calendar="work")
+    late = await agent.call("calendar", title="Dentist", start="2026-06-04 10:00", calendar="family")
     assert "at_the_same_time" not in late["result"]
-    made = await call(agent, "calendar", title="Call", start="2026-06-04 09:30", calendar="family")
+    made = await agent.call("calendar", title="Call", start="2026-06-04 09:30", calendar="family")
     assert [event["title"] for event in made["result"]["at_the_same_time"]] == ["Stand-up", "Dentist"]
     assert made["result"]["created"] == "Call"
-
-
-async def test_the_same_event_twice(hass: HomeAssistant, agent: Agent) -> None:
-    """An event that is "moved" by a new one is still there; the model learns so, and can say it."""
-    await async_add_calendar(hass, "Family")
-    first = await call(agent, "calendar", title="Dentist", start="2026-06-04 15:10")
-    assert not {"already_there", "note"} & first["result"].keys()
-    moved = await call(
-        agent, "calendar", "Move the dentist an hour later", title="dentist", start="2026-06-04 16:10"
-    )
-    assert [event["start"] for event in moved["result"]["already_there"]] == ["2026-06-04 15:10"]
-    assert "earlier event stays" in moved["result"]["note"]
-    other = await call(agent, "calendar", title="Dentist", start="2026-06-05 15:10")
-    assert "already_there" not in other["result"], "another day"
-
-
-async def test_several_calendars(hass: HomeAssistant, agent: Agent) -> None:
-    """All are read together; a new event needs to know its own."""
-    await async_add_calendar(hass, "Family")
-    await async_add_calendar(hass, "Work")
-    await call(agent, "calendar", title="Stand-up", start="2026-06-04 09:00", calendar="work")
-    await call(agent, "calendar", title="Cinema", start="2026-06-04 20:00", calendar="Family")
-    read = await call(agent, "calendar", start="2026-06-04")
-    assert [(event["title"], event["calendar"]) for event in read["result"]["events"]] == [
-        ("Stand-up", "Work"),
-        ("Cinema", "Family"),
-    ]
-    one = await call(agent, "calendar", start="2026-06-04", calendar="Work")
-    assert [event["title"] for event in one["result"]["events"]] == ["Stand-up"]
-    assert "say which one" in (await call(agent, "calendar", title="X", start="2026-06-04"))["error"]
 
 
 async def test_calendar_refuses(hass: HomeAssistant, agent: Agent) -> None:
@@ -299,12 +235,12 @@ async def test_calendar_refuses(hass: HomeAssistant, agent: Agent) -> None:
         ({"start": "2026-06-04", "end": "2029-06-04"}, "at most a year"),
     ]
     for args, said in refused:
-        assert said in (await call(agent, "calendar", **args))["error"]
+        assert said in (await agent.call("calendar", **args))["error"]
 
 
 async def test_weather(stations: Agent) -> None:
     """The forecast comes with its units, and only of the day and the kind that were asked for."""
-    week = (await call(stations, "weather", name="South"))["result"]
+    week = (await stations.call("weather", name="South"))["result"]
     assert week["type"] == "daily"
     assert len(week["forecast"]) == 7
     assert week["units"]["temperature"] == "°C"
@@ -312,19 +248,19 @@ async def test_weather(stations: Agent) -> None:
     assert first["at"] == "Wed 2026-06-03"
     assert first["condition"] in {"rainy", "sunny"}
     assert {"temperature", "templow", "precipitation_probability"} <= set(first)
-    day = (await call(stations, "weather", name="South", day="friday"))["result"]["forecast"]
+    day = (await stations.call("weather", name="South", day="friday"))["result"]["forecast"]
     assert [entry["at"] for entry in day] == ["Fri 2026-06-05"]
-    hourly = (await call(stations, "weather", name="North", type="hourly"))["result"]
+    hourly = (await stations.call("weather", name="North", type="hourly"))["result"]
     assert hourly["type"] == "hourly"
     assert hourly["forecast"][0]["at"].startswith("Wed 2026-06-03 ")
     assert len(hourly["forecast"]) <= 5, "the parts of a day, not each hour"
-    halves = (await call(stations, "weather", name="North", type="twice_daily"))["result"]["forecast"]
+    halves = (await stations.call("weather", name="North", type="twice_daily"))["result"]["forecast"]
     assert [entry["part"] for entry in halves[:2]] == ["day", "night"]
-    south = (await call(stations, "weather", name="South", type="hourly"))["result"]
+    south = (await stations.call("weather", name="South", type="hourly"))["result"]
     assert south["type"] == "daily", "a station without the kind answers with what it has"
-    far = await call(stations, "weather", name="South", day="2026-12-24")
+    far = await stations.call("weather", name="South", day="2026-12-24")
     assert "does not reach it; it is about 2026-06-03 to 2026-06-09" in far["error"]
-    assert "say which one" in (await call(stations, "weather"))["error"], "there are two stations"
+    assert "say which one" in (await stations.call("weather"))["error"], "there are two stations"
 
 
 async def test_text_in_a_list_is_read_as_text(hass: HomeAssistant, agent: Agent) -> None:
@@ -334,8 +270,8 @@ async def test_text_in_a_list_is_read_as_text(hass: HomeAssistant, agent: Agent)
         "todo", "add_item", {"entity_id": shopping, "item": "a\nb " + "x" * 500}, blocking=True
     )
     for start in range(0, 60, 20):
-        await call(agent, "todo_list", action="add", items=[f"thing {start + one}" for one in range(20)])
-    read = (await call(agent, "todo_list", action="read"))["result"]
+        await agent.call("todo_list", action="add", items=[f"thing {start + one}" for one in range(20)])
+    read = (await agent.call("todo_list", action="read"))["result"]
     assert (len(read["items"]), read["left_out"]) == (50, 11)
     assert read["items"][0].startswith("a b x")
     assert len(read["items"][0]) <= 120
@@ -367,36 +303,12 @@ async def test_weather_in_a_part_of_a_day(hass: HomeAssistant, agent: Agent) -> 
         ("the afternoon of 2026-06-04", "en", "Thu 2026-06-04 afternoon"),
     ):
         sentence = "What will the weather be like?"
-        told = await call(agent, "weather", sentence, options={"language": language}, day=day)
+        told = await agent.call("weather", sentence, language=language, day=day)
         assert told["error"] is None
         (entry,) = told["result"]["forecast"]
         assert entry["at"] == at
         assert (entry["temperature"], entry["templow"], entry["precipitation"]) == (15, 10, 0.6)
         assert sorted(entry["condition"].split(", ")) == ["cloudy", "rainy"]
-
-
-SATURDAY = "Sat 2026-06-06 08:15"
-REPEATS = [
-    ("de", "samstags", SATURDAY, "every Saturday"),
-    ("de", "montags und freitags", "Fri 2026-06-05 08:15", "every Monday, Friday"),
-    ("en", "Mon to Fri", "Wed 2026-06-03 08:15", "weekdays"),
-    ("fr", "tous les samedis", SATURDAY, "every Saturday"),
-    ("ru", "по субботам", SATURDAY, "every Saturday"),
-]
-
-
-async def test_days_of_the_week(hass: HomeAssistant, agent: Agent) -> None:
-    given = {"action": "set", "when": "8:15", "name": "Swimming"}
-    for language, repeat, due, told in REPEATS:
-        answer = await call(agent, "timer", options={"language": language}, **given, repeat=repeat)
-        reminder = answer["result"]["set"]
-        assert (reminder["due"], reminder["repeat"]) == (due, told)
-        timer = agent.entry.runtime_data.planned.timers()[-1]
-        assert (again := timer.schedule.next_after(hass, timer.due)) is not None
-        assert again.weekday() in timer.schedule.days
-        await call(agent, "timer", action="cancel", name="all")
-    clear = {**given, "repeat": "lundi au mercredi"}
-    assert "days such as" in (await call(agent, "timer", options={"language": "fr"}, **clear))["error"]
 
 
 async def test_what_models_are_told(hass: HomeAssistant, agent: Agent) -> None:
@@ -408,5 +320,5 @@ async def test_what_models_are_told(hass: HomeAssistant, agent: Agent) -> None:
     assert set(tools["retrieve_knowledge"]["parameters"]["properties"]) == {"query"}
     assert "10 minutes" in tools["timer"]["parameters"]["properties"]["when"]["description"]
     event = {"start": "tomorrow 15:00", "title": "Chess", "repeat": "weekly"}
-    assert "single events only" in (await call(agent, "calendar", **event))["error"]
-    assert (await call(agent, "retrieve_knowledge", query="lights", source="area"))["success"]
+    assert "single events only" in (await agent.call("calendar", **event))["error"]
+    assert (await agent.call("retrieve_knowledge", query="lights", source="area"))["success"]

@@ -18,7 +18,7 @@ from homeassistant.helpers import device_registry as dr
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.checks import every
-from tests.helpers.everyday_house import async_add_demo, call
+from tests.helpers.everyday_house import async_add_demo
 from tests.helpers.phones import Phones, push_service
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -53,20 +53,20 @@ async def test_a_message_reaches_the_person(
     hass: HomeAssistant, model_server: ModelServer, phones: Phones
 ) -> None:
     agent = await async_agent(hass, model_server, {"notify_targets": TARGETS})
-    sent = await call(agent, "notify_person", person="Anna", message="Dinner is ready")
+    sent = await agent.call("notify_person", person="Anna", message="Dinner is ready")
     assert sent["result"] == {"told": ["Anna"], "message": "Dinner is ready"}
     assert said(phones, "anna_phone") == ["Dinner is ready"]
     assert said(phones, "ben_phone") == []
-    await call(agent, "notify_person", person="everybody", message="Come down")
+    await agent.call("notify_person", person="everybody", message="Come down")
     assert said(phones, "ben_phone") == ["Come down"]
-    unknown = await call(agent, "notify_person", person="the neighbour", message="Hi")
+    unknown = await agent.call("notify_person", person="the neighbour", message="Hi")
     assert "everybody" in unknown["error"]
     assert "anna" not in unknown["error"]
 
 
 async def test_nobody_can_be_reached(agent: Agent) -> None:
     """Without targets a model is not told of the tool, and a call says why it cannot work."""
-    answer = await call(agent, "notify_person", person="Anna", message="Hi")
+    answer = await agent.call("notify_person", person="Anna", message="Hi")
     assert "nobody can be reached" in answer["error"]
     assert "notify_person" not in str(agent.server.chats[-1].json["tools"])
 
@@ -137,7 +137,7 @@ async def test_a_model_that_cannot_see(model_server: ModelServer, with_camera: M
 
 async def test_a_blocked_camera_is_not_looked_through(with_camera: MakeAgent) -> None:
     agent = await with_camera(policy_blocked=["camera"])
-    answer = await call(agent, "look_at_camera", camera=CAMERA)
+    answer = await agent.call("look_at_camera", camera=CAMERA)
     assert "A rule of the household" in answer["error"]
 
 
@@ -243,7 +243,7 @@ async def test_no_phone_for_the_picture(
 ) -> None:
     """A voice that nobody knows sends pictures nowhere; a household without phones is not offered it."""
     agent = await with_camera(**ALLOWED)
-    answer = await call(agent, "look_at_camera", camera=CAMERA, send=True)
+    answer = await agent.call("look_at_camera", camera=CAMERA, send=True)
     assert "no phone of the speaker" in answer["error"]
     await agent.set_options(policy_blocked=["notify"])
     model_server.script([tool_calls([("look_at_camera", {"camera": CAMERA, "send": True})]), text("No.")])

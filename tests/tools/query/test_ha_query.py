@@ -62,16 +62,6 @@ async def test_state_with_percent_unit_area_and_age(
     assert sensor["shown"] == "21.5 °C, changed 5 min ago"
 
 
-async def test_brightness_is_percent(rooms: QueryHouse) -> None:
-    """Every percent survives the way to 255 and back, and a little light is not none."""
-    steps = [(round(percent * 255 / 100), percent) for percent in range(1, 101)]
-    for raw, percent in (*steps, (1, 1), (2, 1), (127, 50), (254, 100)):
-        rooms.add("light.ceiling", "on", {"brightness": raw})
-        asked = await rooms.ask_one(entity_id="light.ceiling", attributes=["brightness"])
-        assert asked["brightness"] == f"{percent}%"
-    assert (await rooms.ask_one(entity_id="light.ceiling"))["shown"].startswith("on, 100%,")
-
-
 async def test_chosen_attributes_and_patterns(rooms: QueryHouse) -> None:
     rooms.add(
         "media_player.tv",
@@ -228,25 +218,6 @@ async def test_what_went_away_or_is_hidden_since_is_not_there(rooms: QueryHouse,
         await rooms.ask(entity_id="light.one")
 
 
-async def test_targets_by_area_domain_class_and_name(rooms: QueryHouse) -> None:
-    rooms.add("light.ceiling", "on", area="Kitchen")
-    rooms.add("sensor.kitchen_air", "21", {"device_class": "temperature"}, area="Kitchen")
-    rooms.add("sensor.bedroom_air", "18", {"device_class": "temperature"}, area="Bedroom")
-    in_kitchen = await rooms.ask(area="Kitchen")
-    assert entity_ids(in_kitchen) == ["light.ceiling", "sensor.kitchen_air"]
-    for slot in ("device_class", "domain", "kind"):
-        told = await rooms.ask_one(area="kitchen", **{slot: "temperature"})
-        assert told["shown"].startswith("21, ")
-    assert len(entity_ids(await rooms.ask(device_class=["temperature"]))) == 2
-    assert (await rooms.ask_one(name="bedroom air"))["shown"].startswith("18, ")
-    assert (await rooms.ask_one(domain=["light"]))["entity_id"] == "light.ceiling"
-    assert (await rooms.ask_one(name="celing"))["entity_id"] == "light.ceiling"
-    with pytest.raises(ValidationError):
-        await rooms.ask(area="Ballroom", domain="light")
-    with pytest.raises(ValidationError):
-        await rooms.ask()
-
-
 async def test_two_of_a_name_are_both_told_those_in_the_room_first(rooms: QueryHouse) -> None:
     rooms.add("lock.front_door", "locked", area="Hall")
     rooms.add("binary_sensor.front_door", "on", {"device_class": "door"}, area="Porch")
@@ -347,29 +318,6 @@ async def test_only_what_is_in_the_state(home: QueryHouse, subtests: pytest.Subt
             answer = await home.ask(**args)
             assert set(answer["states"]) == found
             assert answer["matching"].startswith(str(len(found) or "none"))
-
-
-async def test_words_of_the_speaker(home: QueryHouse, subtests: pytest.Subtests) -> None:
-    for language, kind, state, found in [
-        ("de", "Fenster", "offen", {"binary_sensor.window"}),
-        ("de", "light", "an", {"light.ceiling"}),
-        ("de", None, "nicht erreichbar", {"light.garland"}),
-        ("fr", "fenêtre", "ouvertes", {"binary_sensor.window"}),
-        ("fr", "climate", "chauffe", {"climate.lounge"}),
-        ("es", "light", "encendidas", {"light.ceiling"}),
-        ("nl", "door", "dicht", {"binary_sensor.door"}),
-        ("it", "light", "spente", {"light.shelf"}),
-        ("pt", None, "indisponível", {"light.garland"}),
-        ("pl", "battery", "słaba", {"sensor.remote_battery", "binary_sensor.gate_battery"}),
-        ("sv", "lock", "låst", {"lock.door"}),
-        ("da", "light", "tændt", {"light.ceiling"}),
-        ("nb", "window", "åpent", {"binary_sensor.window"}),
-        ("ru", "light", "включена", {"light.ceiling"}),
-    ]:
-        with subtests.test(language=language, kind=kind):
-            home.language = language
-            answer = await home.ask(state=state, **({"kind": kind} if kind else {}))
-            assert set(answer["states"]) == found
 
 
 async def test_nothing_in_the_state_is_an_answer_and_an_unknown_state_is_none(home: QueryHouse) -> None:

@@ -11,7 +11,6 @@ from pytest_homeassistant_custom_component.components.recorder.common import asy
 
 from custom_components.home_agent.errors import ToolExecutionError, ValidationError
 from custom_components.home_agent.knowledge.house import House
-from custom_components.home_agent.tools.query import past as past_module
 from homeassistant.components.recorder import Recorder, get_instance
 from homeassistant.components.recorder.models import StatisticMeanType
 from homeassistant.components.recorder.statistics import async_import_statistics
@@ -228,32 +227,6 @@ async def test_statistics_go_on_with_the_states_after_them(rooms: PastHouse) -> 
     assert entity["history"] == {"max": 99, "max_at": "2026-01-14 12:30"}
 
 
-async def test_a_meter_over_a_month(rooms: PastHouse) -> None:
-    meter = {"unit_of_measurement": "kWh", "device_class": "energy", "state_class": "total_increasing"}
-    await rooms.record("sensor.energy", {30 / 60: "721"}, meter)
-    rows = [
-        {"start": before(days=30) + timedelta(hours=hour), "state": float(hour + 1), "sum": float(hour + 1)}
-        for hour in range(30 * 24)
-    ]
-    await rooms.statistics("sensor.energy", rows, "kWh", is_meter=True)
-    entity = await rooms.past("sensor.energy", "10d")
-    assert entity["history"]["counted"] == 240
-    total = await rooms.past("sensor.energy", "10d", "sum")
-    assert total["history"]["sum"] == 240
-
-
-async def test_chatty_sensors_are_read_up_to_a_bound(
-    rooms: PastHouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(past_module, "MAX_ROWS", 50)
-    steps = {(600 - 5 * index) / 60: str(index) for index in range(120)}
-    await rooms.record("sensor.many", steps, TEMPERATURE)
-    history = (await rooms.past("sensor.many", "12h"))["history"]
-    assert (history["last"], history["max"]) == (119, 119)
-    assert history["first"] == 70
-    assert history["known_since"] == "2026-01-14 08:50"
-
-
 async def test_yesterday_ends_at_midnight_also_when_clocks_change(rooms: PastHouse) -> None:
     spring = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
     for at, state in (
@@ -272,16 +245,6 @@ async def test_yesterday_ends_at_midnight_also_when_clocks_change(rooms: PastHou
     history = answer["history"]["switch.heater"]
     assert history["changes"] == [["2026-03-29 01:30", "on"], ["2026-03-29 03:30", "off"]]
     assert history["time"] == {"off": "22 h, 1 time", "on": "1 h, 1 time"}
-
-
-async def test_a_cover_on_its_way_is_opened_once(rooms: PastHouse, subtests: pytest.Subtests) -> None:
-    for device_class in ["garage", "shutter"]:
-        with subtests.test(device_class=device_class):
-            states = ["closed", "opening", "open", "opening", "open", "closing", "closed", "opening", "open"]
-            steps = {(50 - 5 * index) / 60: state for index, state in enumerate(states)}
-            await rooms.record("cover.garage", steps, {"device_class": device_class})
-            history = (await rooms.past("cover.garage", "1h", "count"))["history"]
-            assert (history["count"], history["counted"]) == (2, "became open")
 
 
 async def test_the_value_at_a_moment(rooms: PastHouse, subtests: pytest.Subtests) -> None:
@@ -307,37 +270,6 @@ async def test_the_value_at_a_moment(rooms: PastHouse, subtests: pytest.Subtests
                 "at": at,
                 "history": {"sensor.air": {"now": "30 °C", "unit": "°C", "value": value}},
             }
-
-
-async def test_a_moment_that_is_none(rooms: PastHouse, subtests: pytest.Subtests) -> None:
-    for at in ["never", "25:00", "today 23:00", "2024-01-01 03:00", "x" * 300]:
-        with subtests.test(at=at):
-            rooms.add("sensor.air", "20")
-            with pytest.raises(ValidationError, match=r"history\.at"):
-                await rooms.ask(entity_id="sensor.air", history={"at": at})
-
-
-async def test_the_state_at_a_moment_is_told_in_words(rooms: PastHouse) -> None:
-    window = {"device_class": "window"}
-    await rooms.record("binary_sensor.window", {9: "on", 1: "off"}, window)
-    assert (await rooms.ask_one(entity_id="binary_sensor.window", history={"at": "8:00"}))["history"] == {
-        "value": "open"
-    }
-    counted = await rooms.ask_one(
-        entity_id="binary_sensor.window", state="closed", history={"duration": "today", "aggregate": "count"}
-    )
-    assert (counted["history"]["count"], counted["history"]["counted"]) == (1, "became closed")
-
-
-async def test_several_entities_in_one_answer(rooms: PastHouse) -> None:
-    for index in range(25):
-        rooms.add(f"light.lamp_{index:02}", "on", area="Hall")
-    await async_wait_recording_done(rooms.hass)
-    rooms.freezer.tick(3600)
-    answer = await rooms.ask(domain="light", history={"duration": "2h", "aggregate": "count"})
-    assert len(answer["history"]) == 20
-    assert answer["more"].startswith("+5 more")
-    assert answer["history"]["light.lamp_00"]["time"] == {"on": "1 h, 0 times"}
 
 
 async def test_hidden_and_gone_entities_have_no_history(rooms: PastHouse) -> None:
@@ -371,17 +303,3 @@ async def test_without_a_recorder_the_error_says_so(house: HomeAssistant) -> Non
     rooms.add("light.open", "on")
     with pytest.raises(ToolExecutionError, match="recorder is off"):
         await rooms.ask(entity_id="light.open", history={"duration": "1h"})
-
-
-async def test_a_broken_database_is_a_short_error(rooms: PastHouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    rooms.add("light.open", "on")
-    await async_wait_recording_done(rooms.hass)
-    engine = get_instance(rooms.hass).engine
-    with engine.begin() as connection:
-        connection.exec_driver_sql("ALTER TABLE states RENAME TO gone")
-    try:
-        with pytest.raises(ToolExecutionError, match="could not be read"):
-            await rooms.ask(entity_id="light.open", history={"duration": "1h"})
-    finally:
-        with engine.begin() as connection:
-            connection.exec_driver_sql("ALTER TABLE gone RENAME TO states")

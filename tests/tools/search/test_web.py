@@ -21,7 +21,6 @@ from tests.servers.search_server import (
     RIDDLE,
     SearchServer,
     duckduckgo as duckduckgo_page,
-    duckduckgo_lite,
     page,
 )
 
@@ -197,34 +196,6 @@ async def test_what_a_service_answers(
             assert expected in answer, name
             assert ('"success":true' in answer) is (expected in ("Kiel harbour", "nothing was found"))
             assert KEY not in answer
-
-
-async def test_an_own_server_without_json(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
-) -> None:
-    """SearXNG refuses JSON by default: its page is read, and from then on at once."""
-    search_server.json_allowed = False
-    agent = await async_agent(hass, model_server, options("searxng", search_server))
-    assert "Kiel harbour" in await searched(agent, "weather in Kiel")
-    assert "Kiel harbour" in await searched(agent, "harbour in Kiel")
-    assert ["format=json" in request.query for request in search_server.requests] == [True, False, False]
-
-
-async def test_the_small_page_is_asked_next(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    search_server: SearchServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The service's own two pages; the loopback address stands in for them."""
-    pages = (f"{search_server.address}/html", f"{search_server.address}/lite")
-    monkeypatch.setattr(search, "PAGES", pages)
-    monkeypatch.setattr(search, "is_local_name", lambda _host: False)
-    agent = await async_agent(hass, model_server, {"web_search_provider": "duckduckgo"})
-    search_server.replies = [page(RIDDLE, 202), page(duckduckgo_lite(FOUND))]
-    assert "Kiel harbour" in await searched(agent, "weather in Kiel")
-    assert [request.path for request in search_server.requests] == ["/html/", "/lite/"]
-    assert search_server.queries == ["weather in Kiel"] * 2
 
 
 async def test_a_public_name_that_leads_home_is_not_asked(
