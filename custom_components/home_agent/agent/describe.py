@@ -197,11 +197,11 @@ async def async_rule(
 
 
 async def async_deeds(
-    hass: HomeAssistant, language: str, calls: Iterable[FrozenCall | None]
+    hass: HomeAssistant, language: str, calls: Iterable[tuple[FrozenCall | None, bool]]
 ) -> list[str | None]:
-    """Return a sentence for each call that was made, None where there are no words for it."""
+    """Return a sentence for each call and whether it undid another one; None where there are no words."""
     describer = await _async_describer(hass, language, ())
-    return [None if call is None else describer.deed(call) for call in calls]
+    return [None if call is None else describer.deed(call, undone) for call, undone in calls]
 
 
 def _is_after_outside(item: Frozen) -> bool:
@@ -666,9 +666,9 @@ class _Describer:
                         sentences.append(self.phrase(key, receivers=receivers))
         return " ".join(dict.fromkeys(filter(None, (self.told(acts), *sentences)))) or self.phrase("done")
 
-    def deed(self, call: FrozenCall) -> str | None:
+    def deed(self, call: FrozenCall, undone: bool) -> str | None:
         """Return what a call has done; None if this language has no words for it."""
-        act = self._act(call)[0]
+        act = replace(self._act(call)[0], undone=undone)
         return self.told([act]) if call.entity_ids and act.key != SERVICE else None
 
     def told(self, acts: Iterable[ToldAct]) -> str | None:
