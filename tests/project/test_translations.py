@@ -279,7 +279,7 @@ def test_page_names_the_languages() -> None:
     page = " ".join((INTEGRATION.parents[1] / "docs" / "install.md").read_text(encoding="utf-8").split())
     for pattern, languages in (
         (r"own sentences \([^)]*\) are in ([^.]*)\.", [*WHOLE, *SPOKEN]),
-        (r"The settings and the panel are in ([^.]*), and in Brazilian", WHOLE),
+        (r"Latin American Spanish; in ([^.]*), \*Expert settings\*", SPOKEN),
     ):
         found = re.search(pattern, page)
         assert found
