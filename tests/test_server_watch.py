@@ -161,6 +161,20 @@ async def test_a_key_that_cannot_be_rendered(
     assert {request.headers["authorization"] for request in model_server.requests} == {"Bearer sk-new"}
 
 
+async def test_a_key_that_its_template_renders_anew(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A refused key is rendered again before anybody is asked for another one."""
+    hass.states.async_set("sensor.vault", "sk-old")
+    agent = await async_agent(hass, model_server, llm_api_key="{{ states('sensor.vault') }}")
+    hass.states.async_set("sensor.vault", "sk-new")
+    model_server.default = status(401, "no")
+    await agent.say("Tell me a story")
+    model_server.default = text("Once upon a time.")
+    await hass.async_block_till_done()
+    assert hass.config_entries.flow.async_progress() == []
+    assert speech(await agent.say("Tell me a story")) == "Once upon a time."
+    assert model_server.requests[-1].headers["authorization"] == "Bearer sk-new"
+
+
 async def test_a_model_that_is_removed(model_server: ModelServer, agent: Agent) -> None:
     """A refusal in a turn creates the issue, and an answer deletes it."""
     model_server.default = status(404, "model 'test-model' not found")

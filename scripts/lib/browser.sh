@@ -1,6 +1,8 @@
-# Sourced by the scripts. A Chromium and the library that drives it, for the tests in the browser.
+# Sourced by the scripts. A Chromium, the library that drives it, and the one that looks for barriers, for the tests in
+# the browser.
 
 playwright_version=1.65.1
+axe_version=4.14.1
 
 # ensure_browser: sets `browser` and `playwright`, or says what is missing and returns 1.
 ensure_browser() {
@@ -16,11 +18,11 @@ ensure_browser() {
     return 1
   }
   playwright=$cache/browser-$playwright_version
-  if [[ ! -d $playwright/node_modules/playwright-core ]]; then
-    say "fetching playwright-core $playwright_version"
+  if [[ ! -d $playwright/node_modules/playwright-core || ! -d $playwright/node_modules/axe-core ]]; then
+    say "fetching playwright-core $playwright_version and axe-core $axe_version"
     mkdir -p "$playwright"
-    npm install --silent --no-audit --no-fund --prefix "$playwright" "playwright-core@$playwright_version" >/dev/null || {
-      say "playwright-core could not be fetched"
+    npm install --silent --no-audit --no-fund --prefix "$playwright" "playwright-core@$playwright_version" "axe-core@$axe_version" >/dev/null || {
+      say "playwright-core or axe-core could not be fetched"
       return 1
     }
   fi

@@ -19,6 +19,7 @@ ASKED_ONLY = frozenset(
 """Clauses that no act is told with."""
 EVENING = datetime(2026, 3, 29, 18, 30, tzinfo=UTC)
 TOMORROW = datetime(2026, 3, 30, 7, tzinfo=UTC)
+CHRISTMAS = datetime(2026, 12, 24, 18, 30, tzinfo=UTC)
 FORTY = (ToldValue(ValueKind.PERCENT, 40),)
 TIMES: list[dict[str, Any]] = [
     {},
@@ -27,6 +28,7 @@ TIMES: list[dict[str, Any]] = [
     {"until": EVENING},
     {"when": ToldTime(EVENING)},
     {"when": ToldTime(TOMORROW)},
+    {"when": ToldTime(CHRISTMAS)},
     {"when": ToldTime(EVENING, (0, 1))},
 ]
 MARKUP = re.compile(r"[{}|\[\]]|  | [.,?]")
@@ -115,6 +117,34 @@ async def test_sentences(hass: HomeAssistant, subtests: pytest.Subtests) -> None
             [act("off", when=ToldTime(EVENING, (0,)))],
             "Montags um 18:30 Uhr werde ich Hall ausschalten.",
         ),
+        ("en", [act("off", when=ToldTime(CHRISTMAS))], "At 18:30 on 24 December I'll turn off the Hall."),
+        (
+            "de",
+            [act("off", when=ToldTime(CHRISTMAS))],
+            "Am 24. Dezember um 18:30 Uhr werde ich Hall ausschalten.",
+        ),
+        (
+            "fr",
+            [act("off", when=ToldTime(datetime(2026, 5, 1, 7, tzinfo=UTC)))],
+            "Le 1er mai à 07:00, je vais éteindre Hall.",
+        ),
+        ("es", [act("set", values=FORTY)], "He puesto Hall al 40 por ciento."),
+        ("fr", [act("set", values=FORTY)], "J'ai réglé Hall à 40 pour cent."),
+        ("it", [act("set", values=FORTY)], "Ho impostato Hall al 40 per cento."),
+        (
+            "it",
+            [act("set", values=(ToldValue(ValueKind.PERCENT, 80),))],
+            "Ho impostato Hall all'80 per cento.",
+        ),
+        ("ru", [ToldAct(key="off", count=21, kind="light")], "Выключено: 21 лампа."),
+        ("uk", [ToldAct(key="off", count=31, kind="light")], "Вимкнено: 31 лампа."),
+        ("cs", [ToldAct(key="off", count=22, kind="light")], "Vypnuto: 22 světel."),
+        ("cs", [ToldAct(key="off", count=3, kind="light")], "Vypnuto: 3 světla."),
+        ("ja", [ToldAct(key="list_added", names=["A", "B", "C"], place="D")], "A、BとCをDに追加しました。"),
+        ("zh-Hans", [ToldAct(key="list_added", names=["A", "B", "C"], place="D")], "我已把A、B和C加到D。"),
+        ("hu", [act("off", when=ToldTime(CHRISTMAS))], "December 24., 18:30-kor kikapcsolom: Hall."),
+        ("ja", [act("off", when=ToldTime(CHRISTMAS))], "12月24日の18:30にHallをオフにします。"),
+        ("es", [act("off", when=ToldTime(CHRISTMAS))], "El 24 de diciembre a las 18:30 apagaré Hall."),
         ("fr", [act("on"), act("closed", "lock.door")], "J'ai allumé Hall et fermé Front Door."),
         ("es", [act("off", when=ToldTime(EVENING))], "A las 18:30 apagaré Hall."),
         ("it", [act("off", already=True)], "Non c'era bisogno di spegnere Hall."),

@@ -106,3 +106,15 @@ export function textOf(localName) {
   if (element) read(element);
   return words.join(" ").replace(/\s+/g, " ").trim();
 }
+
+/** Returns what axe finds in elements of ours: their names, not what Home Assistant's own elements contain. */
+export async function barriers(page, settings, names) {
+  if (!(await page.evaluate(() => Boolean(window.axe))))
+    await page.evaluate(readFileSync(join(settings.playwright, "node_modules/axe-core/axe.min.js"), "utf8"));
+  return page.evaluate(async (ours) => {
+    // That everything is in a landmark is up to the dashboard around a card.
+    const { violations } = await window.axe.run(document, { resultTypes: ["violations"], rules: { region: { enabled: false } } });
+    const found = violations.flatMap(({ id, nodes }) => nodes.map(({ target, html }) => ({ id, path: target.flat(), html: html.slice(0, 200) })));
+    return found.filter(({ path }) => ours.includes(path.at(-2)));
+  }, names);
+}

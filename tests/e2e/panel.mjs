@@ -5,7 +5,7 @@
 // SETTINGS: url, username, password, agent (entity), entry, other (a user: username, password), and what page.mjs
 // needs. Prints one JSON line with what was seen.
 
-import { PATIENCE, logIn, open, perform, textOf, until } from "./page.mjs";
+import { PATIENCE, barriers, logIn, open, perform, textOf, until } from "./page.mjs";
 
 const PANEL = "home-agent-panel";
 const PHONE = { width: 390, height: 844 };
@@ -23,6 +23,8 @@ const seen = {
   wide: {},
   paint: 0,
   frame: 0,
+  barriers: {},
+  focus: {},
 };
 const opened = await open(process.argv[2], seen);
 const { settings, page, shoot } = opened;
@@ -68,6 +70,7 @@ async function note(name) {
   seen.images += await panel.locator("main img").count();
   seen.attacked ||= await page.evaluate(() => Boolean(window.attacked));
   seen.wide[name] = await page.evaluate(() => document.documentElement.scrollWidth);
+  seen.barriers[name] = await barriers(page, settings, [PANEL]);
   await shoot(name);
 }
 
@@ -217,7 +220,28 @@ async function others() {
   await note("me");
 }
 
+// What the keyboard is on, in the innermost shadow root.
+function focused() {
+  return page.evaluate(() => {
+    let here = document.activeElement;
+    while (here?.shadowRoot?.activeElement) here = here.shadowRoot.activeElement;
+    return `${here.localName} ${here.getAttribute("aria-label") ?? here.getRootNode().host?.textContent.trim()}`;
+  });
+}
+
 async function keyboard() {
+  await tab("memories");
+  await panel.locator("input[type=search]").fill("");
+  await panel.getByRole("button", { name: "Add", exact: true }).focus();
+  const press = async (name, key, element) => {
+    await page.keyboard.press(key);
+    seen.focus[name] = await until(page, name, async () => ((await focused()).startsWith(element) ? focused() : ""));
+  };
+  await press("form", "Enter", "textarea");
+  await press("left", "Escape", "button");
+  await panel.getByRole("button", { name: /^Delete: Anna/ }).focus();
+  await press("asked", "Enter", "button Really delete?");
+  await press("kept", "Escape", "button Delete: Anna");
   await panel.locator("#tab-usage").focus();
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Enter");
@@ -240,9 +264,11 @@ async function today() {
   await say("Unlock the front door");
   await card.locator(".asks").waitFor();
   await shoot("today-asks");
+  seen.barriers.asks = await barriers(page, settings, ["home-agent-today"]);
   await card.getByRole("button", { name: "Approve" }).click();
   await until(page, "what was approved", async () => (await card.getByText("I unlocked the Front Door Lock.").count()) === 2);
   seen.texts.today = await page.evaluate(textOf, "home-agent-today");
+  seen.barriers.today = await barriers(page, settings, ["home-agent-today"]);
   await shoot("today");
   await page.goto(`${settings.url}/home_agent/${settings.entry}/me`);
   await panel.locator("main .card").first().waitFor();

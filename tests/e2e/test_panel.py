@@ -42,9 +42,12 @@ async def test_the_panel(release: str, model: ModelServer, tmp_path: Path) -> No
     assert seen["bars"] >= 3
     assert "I unlocked the Front Door Lock." in texts["activity"]
     assert "Undo" in texts["today"]
+    assert "I've undone that and locked the Front Door Lock." in texts["today"]
     assert "Reject" not in texts["today"], "nothing waits any more"
     check_places(seen)
     check_looks(seen)
+    assert {page: found for page, found in seen["barriers"].items() if found} == {}
+    assert seen["focus"]["left"] == "button Add", "the keyboard is where it was before"
     assert 0 < seen["frame"] < seen["paint"], "the frame waits for no data"
     figures = f"its frame {seen['frame']} ms, first paint of the panel on {release}: {seen['paint']} ms"
     print(figures)  # noqa: T201 - to read

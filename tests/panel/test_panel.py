@@ -452,6 +452,7 @@ async def test_undo(hass: HomeAssistant, panel: Panel, agent: Agent, model_serve
     assert hass.states.get("light.bed_light").state == "off"
     entries = (await panel.get("audit"))["entries"]
     assert [entry["undoable"] for entry in every(entries)] == [False, False]
+    assert entries[0]["told"] == "I've undone that and turned off the Bed Light."
     again = await panel.ask("undo", turn_id=entry["turn_id"])
     assert again["error"]["translation_key"] == "nothing_to_undo"
 

@@ -295,7 +295,7 @@ async def test_restricted(
     assert speech(asked).startswith("Should I unlock the Front Door when Ben comes home?")
     assert planned(agent).all() == []
     said = speech(await agent.say("4711", context=own, conversation_id=asked.conversation_id))
-    assert said == "I'll do that once, when Ben comes home. I'll wait until 2026-06-04 10:00."
+    assert said == "I'll do that once, when Ben comes home. I'll wait until 10:00, 4 June."
     (item,) = planned(agent).all()
     assert item.approved is not None
     show(hass, BEN, "home")

@@ -196,7 +196,7 @@ async def _async_restart(agent: Agent) -> None:
         (
             timedelta(days=2),
             [],
-            ["It is time: pasta. It was due at 2026-06-03 10:10, but Home Assistant was not running then."],
+            ["It is time: pasta. It was due at 10:10, 3 June, but Home Assistant was not running then."],
         ),
     ],
 )

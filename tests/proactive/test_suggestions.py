@@ -64,6 +64,7 @@ async def test_accepted(model_server: ModelServer, home: Home) -> None:
     assert automation_states(home.hass) == []
     preview = await home.answer("preview")
     assert preview["preview"] == "At 6:30 on workdays: Turn on switch, Coffee Machine."
+    assert preview["yaml"].startswith("alias: ")
     config = yaml.safe_load(preview["yaml"])
     assert await home.text() == "[]\n"
     answer = await home.answer("accept")

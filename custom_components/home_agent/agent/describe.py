@@ -7,10 +7,11 @@ and have an article where one fits.
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+import re
 from typing import Any, Final
 
 from homeassistant.const import (
@@ -140,6 +141,15 @@ _NUMBER_FORMS = lazy_regex(r"\[([^\[\]]*)\]")
 """Forms of a word by a number: `[one/other]`, or `[one/few/many]`."""
 
 
+JOINTS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
+    "es": ((" a el ", " al "),),
+    "fr": ((" sur à ", " à "),),
+    "it": ((r" su il (?=8|11\b)", " all'"), (" su il ", " al ")),
+}
+"""What a preposition and the article of a share in percent become."""
+COMMAS: Final = dict.fromkeys(("ja", "zh"), "、")
+"""What stands between the parts of a list, where that is no comma."""
+
 FORMS: Final = {"done": 0, "undone": 0, "until": 0, "ask": 1, "later": 2, "once": 2}
 """The sentences around clauses, `<frame>_frame` in the translations, and the form that a clause has in each.
 
@@ -197,11 +207,11 @@ async def async_rule(
 
 
 async def async_deeds(
-    hass: HomeAssistant, language: str, calls: Iterable[FrozenCall | None]
+    hass: HomeAssistant, language: str, calls: Iterable[tuple[FrozenCall | None, bool]]
 ) -> list[str | None]:
-    """Return a sentence for each call that was made, None where there are no words for it."""
+    """Return a sentence for each call and whether it undid another one; None where there are no words."""
     describer = await _async_describer(hass, language, ())
-    return [None if call is None else describer.deed(call) for call in calls]
+    return [None if call is None else describer.deed(call, undone) for call, undone in calls]
 
 
 def _is_after_outside(item: Frozen) -> bool:
@@ -215,6 +225,11 @@ async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]
         for each in (language, DEFAULT):
             await async_get_translations(hass, each, "entity_component", {CLIMATE})
     return (await _async_describer(hass, language, [act.when for act in acts])).told(acts)
+
+
+async def async_on_day(hass: HomeAssistant, language: str, moment: datetime) -> str:
+    """Return a time of another day in words, for the end of a sentence."""
+    return (await _async_describer(hass, language, ())).on_day(dt_util.as_local(moment))
 
 
 async def async_when(hass: HomeAssistant, language: str, schedule: Schedule) -> str:
@@ -291,23 +306,29 @@ class _Describer:
 
     def phrase(self, key: str, number: int = 1, /, **values: str) -> str:
         """Return a sentence; `number` is how many it is about, where that changes a word."""
-        return self._find(key, number).format(**values)
+        return self._filled(self._find(key, number), values)
+
+    def _filled(self, template: str, values: Mapping[str, str]) -> str:
+        sentence = template.format(**values)
+        for apart, joint in JOINTS.get(self._own, ()):
+            sentence = re.sub(apart, joint, sentence)
+        return sentence
 
     def _find(self, key: str, number: int = 1) -> str:
         """Return a sentence with its placeholders; nothing if there is none."""
         template = _template(self.hass, self.language, key) or ""
-        return _NUMBER_FORMS.sub(lambda match: _of_number(match[1].split("/"), number), template)
+        return _NUMBER_FORMS.sub(lambda match: _of_number(match[1].split("/"), number, self._own), template)
 
     def clause(self, act: str, frame: str = "", **values: str) -> str:
         """Return what an act does in the form that a frame takes; nothing if it has no clause."""
         forms = self._find(f"do_{act}").split("|")
-        return forms[min(FORMS[frame or self.frame], len(forms) - 1)].strip().format(**values)
+        return self._filled(forms[min(FORMS[frame or self.frame], len(forms) - 1)].strip(), values)
 
     def joined(self, texts: Sequence[str], key: str = "names_and") -> str:
         """Return texts as a list with "and" before the last one; `key` says what kind of texts they are."""
         if len(texts) < 2:
             return "".join(texts)
-        return self.phrase(key, first=", ".join(texts[:-1]), last=texts[-1])
+        return self.phrase(key, first=COMMAS.get(self._own, ", ").join(texts[:-1]), last=texts[-1])
 
     # Asking.
 
@@ -651,8 +672,7 @@ class _Describer:
                 case FrozenPlan(due=datetime() as due, event=Mapping() as event):
                     when = self._only(self._trigger(event), item.conditions)
                     ends = dt_util.as_local(due)
-                    day = "" if ends.date() == dt_util.now().date() else f"{ends:%Y-%m-%d} "
-                    time = f"{day}{ends:%H:%M}"
+                    time = f"{ends:%H:%M}" if ends.date() == dt_util.now().date() else self.on_day(ends)
                     sentences.append(_capital(self.phrase("done_once", when=when, time=time)))
                 case FrozenPlan(due=datetime() as due):
                     sentences.append(_capital(self.phrase("done_planned", when=self._when(due))))
@@ -662,13 +682,13 @@ class _Describer:
                     sentences += item.seen
                     if item.sends:
                         key = "done_look_unsent" if item.unsent else "done_look_sent"
-                        receivers = ", ".join(self._receiver(message) for message in item.sends)
+                        receivers = self.joined([self._receiver(message) for message in item.sends])
                         sentences.append(self.phrase(key, receivers=receivers))
         return " ".join(dict.fromkeys(filter(None, (self.told(acts), *sentences)))) or self.phrase("done")
 
-    def deed(self, call: FrozenCall) -> str | None:
+    def deed(self, call: FrozenCall, undone: bool) -> str | None:
         """Return what a call has done; None if this language has no words for it."""
-        act = self._act(call)[0]
+        act = replace(self._act(call)[0], undone=undone)
         return self.told([act]) if call.entity_ids and act.key != SERVICE else None
 
     def told(self, acts: Iterable[ToldAct]) -> str | None:
@@ -712,7 +732,16 @@ class _Describer:
             return self.phrase("auto_on_days", when=at, days=self._days(days)) if days else at
         if ahead == 1:
             return self.phrase("at_tomorrow", time=f"{local:%H:%M}")
-        return self.phrase("auto_at", time=f"{local:%Y-%m-%d %H:%M}")
+        at = self.phrase("auto_at", time=f"{local:%H:%M}")
+        return self.phrase("auto_on_days", when=at, days=self.phrase("on_date", date=self.day(local)))
+
+    def on_day(self, moment: datetime) -> str:
+        """Return a time with its day, for the end of a sentence."""
+        return f"{moment:%H:%M}, {self.day(moment)}"
+
+    def day(self, moment: date) -> str:
+        """Return a day of this year or the next one as it is spoken."""
+        return self.phrase("dates", moment.day, day=str(moment.day)).split("|")[moment.month - 1]
 
     def _value(self, value: ToldValue) -> str | None:
         """Return a value as it is spoken; None if this language has no word for it."""
@@ -751,10 +780,11 @@ def _capital(sentence: str) -> str:
     return sentence[:start] + sentence[start : start + 1].upper() + sentence[start + 1 :]
 
 
-def _of_number(forms: Sequence[str], number: int) -> str:
+def _of_number(forms: Sequence[str], number: int, language: str) -> str:
     """Return the form of a word for a number: of two for one and more, of three also for few."""
-    is_few = number % 10 in (2, 3, 4) and number % 100 not in (12, 13, 14)
-    return forms[min(0 if number == 1 else 1 if is_few else 2, len(forms) - 1)]
+    last = number if language == "cs" or 10 < number % 100 < 15 else number % 10
+    is_one = number == 1 or (last == 1 and language in ("ru", "uk"))
+    return forms[min(0 if is_one else 1 if last in (2, 3, 4) else 2, len(forms) - 1)]
 
 
 def _clock(value: str) -> str:

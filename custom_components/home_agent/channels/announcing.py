@@ -10,7 +10,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
-from ..agent.describe import async_phrase, async_when, names
+from ..agent.describe import async_on_day, async_phrase, async_when, names
 from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.features import supports
 from ..errors import HomeAgentError, PermissionDenied
@@ -48,7 +48,7 @@ class Announcer:
             key = "timer_named" if timer.told else "timer_unnamed"
             message = await async_phrase(self._hass, timer.owner.language, key, name=timer.told)
             if late >= LATE:
-                time = _clock(due, late)
+                time = await self._async_clock(due, late, timer.owner.language)
                 message += f" {await async_phrase(self._hass, timer.owner.language, 'timer_late', time=time)}"
             title = await async_phrase(self._hass, timer.owner.language, "timer_title")
             told_by = await self._async_tell(
@@ -76,7 +76,7 @@ class Announcer:
     ) -> None:
         """Tell what became of a planned command where it was given; `key` names the sentence."""
         owner, now = command.owner, dt_util.utcnow()
-        time = _clock(due, now - due)
+        time = await self._async_clock(due, now - due, owner.language)
         targets = names(self._hass, entity_ids)
         if command.message is not None:
             targets = plain(command.message.receiver)
@@ -156,7 +156,7 @@ class Announcer:
             await async_send_to(self._hass, messages, Context(), "a timer was not sent", self._emitter)
         )
 
-
-def _clock(due: datetime, late: timedelta) -> str:
-    local = dt_util.as_local(due)
-    return f"{local:%H:%M}" if late < TOO_LATE else f"{local:%Y-%m-%d %H:%M}"
+    async def _async_clock(self, due: datetime, late: timedelta, language: str) -> str:
+        if late < TOO_LATE:
+            return f"{dt_util.as_local(due):%H:%M}"
+        return await async_on_day(self._hass, language, due)

@@ -43,7 +43,8 @@ async def async_audit_rows(
     whether the turn can be opened, `undoable` whether it can be undone.
     """
     language = command.fields.get("language") or command.hass.config.language
-    deeds = await async_deeds(command.hass, language, map(_call, entries))
+    calls = [(_call(entry), bool(entry.get("undo"))) for entry in entries]
+    deeds = await async_deeds(command.hass, language, calls)
     done = [entry for entry in entries if _call(entry) is not None]
     approved = [entry for entry in entries if entry.get("outcome") == ActionOutcome.APPROVED]
     ledger = command.data.handler.guard.journal.ledger

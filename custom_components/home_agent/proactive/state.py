@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.util import yaml
 
 from ..const import DOMAIN
 from ..memory.learner.habits import Habit, load_habit
@@ -72,7 +73,7 @@ class Suggestion:
     @property
     def yaml(self) -> str:
         """Return the automation as YAML."""
-        return str(dump(self.config))
+        return str(yaml.dump(self.config))
 
     def is_open(self, now: datetime) -> bool:
         """Return whether it still waits."""

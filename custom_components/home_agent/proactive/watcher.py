@@ -18,7 +18,7 @@ from homeassistant.helpers.event import (
 from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
 
-from ..agent.describe import async_phrase
+from ..agent.describe import async_on_day, async_phrase
 from ..channels.asking import Questions, Receivers
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS, LOGGER
 from ..errors import ValidationError
@@ -310,7 +310,9 @@ class RuleWatcher:
             since, shown = "", ""
             if watch is not None and watch.since is not None:
                 recent = dt_util.utcnow() - watch.since < timedelta(hours=20)
-                since = f"{dt_util.as_local(watch.since):{'%H:%M' if recent else '%Y-%m-%d %H:%M'}}"
+                since = f"{dt_util.as_local(watch.since):%H:%M}"
+                if not recent:
+                    since = await async_on_day(self._hass, language, watch.since)
             if state is not None and rule.name == OWN_RULE:
                 entry = er.async_get(self._hass).async_get(entity_id)
                 platform, key = (entry.platform, entry.translation_key) if entry else (None, None)

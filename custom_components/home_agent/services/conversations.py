@@ -81,6 +81,8 @@ async def _async_clear_conversation(call: ServiceCall, entry: Agent) -> Response
     user_id = person.user_id if person else said
     if user_id != call.context.user_id or device_id is not None:
         await async_require_admin(call)
+    if said and person is None and said.startswith("person."):
+        raise invalid("person_unknown", person=said)
     if said and not user_id:
         return {"cleared": 0}
     shared = call.hass.data[DATA_SHARED]

@@ -236,7 +236,7 @@ class ToolHandler:
     def report(self, turn: TurnCalls, record: CallRecord) -> None:
         """Fire the events of a call that has ended: what it was made with, and nothing that was said.
 
-        Nothing of a private tool's; the model may have meant one by a name that is unknown.
+        Nothing of a private tool's; the model may have meant one by a name that is unknown, and is told so.
         """
         tool = turn.tools.get(record.tool_name)
         hidden = tool is None or bool(getattr(tool, "private", False))
@@ -249,7 +249,7 @@ class ToolHandler:
         if record.waits:
             self._progress(turn, record, "waiting")
         else:
-            error = REDACTED if record.error and hidden else record.error
+            error = REDACTED if record.error and hidden and tool is not None else record.error
             self._progress(turn, record, "completed" if record.success else "failed", error)
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,

@@ -150,16 +150,18 @@ class ServerWatch:
     @callback
     def _failed(self, err: ModelServerError) -> None:
         """Tell the household, and plan the next attempt; ask for another key where this one is refused."""
-        unusable = self._router.primary.endpoint.unusable
-        refused = err.kind is ErrorKind.AUTH and not unusable
+        used = self._router.primary.endpoint
+        if err.kind is ErrorKind.AUTH:
+            now = endpoint(self._hass, self._entry.runtime_data.settings)
+            if now.api_key != used.api_key and not now.unusable:  # its template renders another one by now
+                self._hass.config_entries.async_schedule_reload(self._entry.entry_id)
+                return
+        refused = err.kind is ErrorKind.AUTH and not used.unusable
         self._entry.runtime_data.note_server(self._hass, reachable=refused)
         if refused:
             self._end_pause()
             withdraw(self._hass, self._down)
             self._entry.async_start_reauth(self._hass)
-            return
-        if unusable and not endpoint(self._hass, self._entry.runtime_data.settings).unusable:
-            self._hass.config_entries.async_schedule_reload(self._entry.entry_id)
             return
         if not self._was_down:
             LOGGER.info("The model server of %s cannot be used: %s", self._entry.title, err.kind)

@@ -290,7 +290,7 @@ async def test_memories_are_listed_and_forgotten(
         "I can't find it. Send /memories to see the numbered list."
     ]
     assert await telegram.write(ANNA, "/forget 1") == ["Forgotten: Anna's tea is <green> & *hot*"]
-    assert await telegram.write(ANNA, "/memories") == ["I remember nothing about that."]
+    assert await telegram.write(ANNA, "/memories") == ["I found no memories."]
     assert agent.server.requests == []
 
 

@@ -53,9 +53,9 @@ REPAIRS: list[tuple[str, llm.Tool, dict[str, Any], dict[str, Any]]] = [
     ("number_read", PLAYER, {**P, "volume": "40 %"}, {**P, "volume": 40}),
     ("number_read", PLAYER, {**P, "loud": "true"}, {**P, "loud": True}),
     ("text_written", PLAYER, {"target_player": 12345678}, {"target_player": "12345678"}),
-    ("list_wrapped", ASSIST, {"domain": "light", "name": "Hall"}, {"domain": ["light"], "name": "Hall"}),
-    ("list_wrapped", ASSIST, {"device_class": "tv, curtain"}, {"device_class": ["tv", "curtain"]}),
-    ("list_wrapped", ControlTool(), {**LAMP, "entity_id": "light.a"}, LAMP),
+    ("list_split", ASSIST, {"device_class": "tv, curtain"}, {"device_class": ["tv", "curtain"]}),
+    ("", ASSIST, {"domain": "light", "name": "Hall"}, {"domain": ["light"], "name": "Hall"}),
+    ("", ControlTool(), {**LAMP, "entity_id": "light.a"}, LAMP),
     ("choice_spelled", PLAYER, {**P, "mode": "Repeat All"}, {**P, "mode": "repeat_all"}),
     (READING, ControlTool(), {**LAMP, "action": "power on"}, LAMP),
     (READING, QueryTool(), {"name": "Air", "history": "1h"}, {"name": "Air", "history": {"duration": "1h"}}),
@@ -68,7 +68,7 @@ def test_what_was_written_is_put_in_order(subtests: pytest.Subtests) -> None:
         with subtests.test(rule=rule, tool=tool):
             fitted, rules = fit(tool, written)
             assert fitted == meant
-            assert rule in rules
+            assert rule in rules if rule else not rules
             assert fit(tool, fitted) == (meant, ())
 
 

@@ -34,7 +34,7 @@ export async function showActions(list, entries, context, refresh) {
   sync(list, entries, (entry) => `${entry.at} ${entry.kind}`, (entry) => h("li", {}, row(entry, context, refresh)));
 }
 
-function row(entry, { t, href, call, guarded, say, own }, refresh) {
+function row(entry, { t, href, call, guarded, say, own, moment = t.moment }, refresh) {
   const [picture, kind, word] = outcome(entry, t);
   const undo = () =>
     guarded(async () => {
@@ -49,7 +49,7 @@ function row(entry, { t, href, call, guarded, say, own }, refresh) {
       "div",
       { class: "grow" },
       h("p", {}, h("strong", {}, what(entry, t)), " ", mark(word, kind)),
-      h("p", { class: "quiet" }, dotted(t.moment(entry.at), own ? "" : entry.person || t("nobody_known"), entry.planned && t("was_planned"), entry.confirmed && t("ended_approved"))),
+      h("p", { class: "quiet" }, dotted(moment(entry.at), own ? "" : entry.person || t("nobody_known"), entry.planned && t("was_planned"), entry.confirmed && t("ended_approved"))),
       details(entry, t),
     ),
     h(

@@ -1,6 +1,6 @@
 // Home Assistant's own controls. It loads them when it needs them, so each has a plain counterpart of the browser.
 
-import { h } from "./dom.js";
+import { goOn, h } from "./dom.js";
 
 const PATIENCE = 200; // milliseconds in which Home Assistant may still define an element
 
@@ -31,20 +31,34 @@ const LOOKS = {
   "": { appearance: "plain", variant: "brand" },
 };
 
-/** Returns a button that is off while what it does is under way; `kind` is first, danger or nothing. */
+/** Returns a button that does nothing more while it is busy, and keeps the keyboard; `kind` is first, danger or nothing. */
 export function button(label, act, { kind = "", ...properties } = {}) {
   const look = has("ha-button") ? { ...LOOKS[kind], size: "small" } : { type: "button", class: kind };
   const element = h(has("ha-button") ? "ha-button" : "button", { ...look, ...properties }, label);
+  const busy = (is) => Object.assign(element, { loading: is, ariaBusy: is ? "true" : null });
   element.addEventListener("click", async () => {
-    if (element.disabled) return;
-    element.disabled = true;
+    if (element.ariaBusy) return;
+    busy(true);
     try {
       await act();
     } finally {
-      element.disabled = false;
+      busy(false);
     }
   });
   return element;
+}
+
+/** Shows something else in a place. Where somebody sees it, the keyboard goes on there, and Escape does what `leave` does. */
+export function swap(place, nodes, leave) {
+  const isSeen = place.isConnected;
+  const inside = h("div", {}, nodes);
+  const escape = (event) => {
+    const inPicker = event.composedPath().some(({ localName }) => localName === "ha-select"); // Escape closes its list
+    if (leave && event.key === "Escape" && !inPicker) leave();
+  };
+  inside.addEventListener("keydown", escape, true); // Home Assistant's fields keep their keys to themselves
+  place.replaceChildren(inside);
+  if (isSeen) goOn(place);
 }
 
 /** Returns a link to another page of Home Assistant that looks like a button. */

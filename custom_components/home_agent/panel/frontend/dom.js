@@ -2,6 +2,8 @@
 // never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
+const TRIES = 20;
+const WAIT = 50; // milliseconds between two tries
 
 /** Returns an element; `properties` are listeners (onclick), fields (value, props), styles and attributes. */
 export function h(tag, properties = {}, ...children) {
@@ -74,4 +76,23 @@ export function answerText(text) {
 /** Returns texts with a dot between them. */
 export function dotted(...parts) {
   return parts.flat().filter(Boolean).join(" · ");
+}
+
+/** Lets the keyboard go on at the first field or button of a node; Home Assistant draws its elements some moments later. */
+export async function goOn(node) {
+  const place = node.querySelector("ha-form") ?? node;
+  for (let tries = 0; tries < TRIES && node.isConnected; tries++) {
+    const next = firstControl(place);
+    if (next) return next.focus();
+    await new Promise((resolve) => setTimeout(resolve, WAIT));
+  }
+}
+
+function firstControl(node) {
+  if (node.matches?.("input, textarea, select, button, a")) return node;
+  for (const child of [...(node.shadowRoot?.children ?? []), ...node.children]) {
+    const found = firstControl(child);
+    if (found) return found;
+  }
+  return null;
 }

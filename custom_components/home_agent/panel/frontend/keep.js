@@ -1,5 +1,7 @@
 // Updates lists in place: what has not changed stays as it is, with what is open, typed or read in it.
 
+import { goOn } from "./dom.js";
+
 const KEPT = new WeakMap();
 
 /**
@@ -21,7 +23,9 @@ export function sync(container, items, key, make) {
       else {
         const fresh = make(item);
         if (next === node) next = node.nextSibling;
+        const isUsed = node.matches(":focus-within");
         node.replaceWith(fresh);
+        if (isUsed) goOn(fresh);
         node = fresh;
       }
     }
@@ -32,7 +36,9 @@ export function sync(container, items, key, make) {
   while (next) {
     const gone = next;
     next = next.nextSibling;
+    const isUsed = gone.matches(":focus-within");
     gone.remove();
+    if (isUsed && container.lastElementChild) goOn(container.lastElementChild);
   }
   KEPT.set(container, after);
   stay(anchor);

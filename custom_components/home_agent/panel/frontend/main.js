@@ -146,6 +146,7 @@ class HomeAgentPanel extends HTMLElement {
     requestAnimationFrame(() => {
       if (number !== this.#opened) return;
       view.shown?.();
+      this.#center(); // icons have their width by now
       window.scrollTo({ top, behavior: "instant" });
     });
     this.#main.focus({ preventScroll: true });
@@ -237,6 +238,7 @@ class HomeAgentPanel extends HTMLElement {
     const found = await this.#call("confirmations").catch(() => null);
     for (const badge of this.shadowRoot.querySelectorAll(".badge"))
       badge.replaceChildren(found?.actions.length ? this.#t.number(found.actions.length) : "");
+    this.#center();
   }
 
   // What is drawn before there are texts and data.
@@ -279,13 +281,18 @@ class HomeAgentPanel extends HTMLElement {
       nav.replaceChildren(...this.#pages.map((one) => this.#tab(one, entry)));
     }
     for (const tab of nav.children) {
-      if (tab.id === `tab-${page.name}`) {
-        tab.setAttribute("aria-current", "page");
-        nav.scrollLeft = tab.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
-      } else tab.removeAttribute("aria-current");
+      if (tab.id === `tab-${page.name}`) tab.setAttribute("aria-current", "page");
+      else tab.removeAttribute("aria-current");
     }
+    this.#center();
     const agents = this.shadowRoot.querySelector("header select");
     if (agents) agents.value = entry;
+  }
+
+  // Puts the tab of the page into the middle, as far as there are tabs on both sides.
+  #center() {
+    const tab = this.shadowRoot.querySelector("nav [aria-current]");
+    if (tab) tab.parentNode.scrollLeft = tab.offsetLeft - (tab.parentNode.clientWidth - tab.offsetWidth) / 2;
   }
 
   #tab(page, entry) {

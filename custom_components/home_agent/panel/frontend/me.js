@@ -1,6 +1,6 @@
 // What is known about the person who looks: for everybody, and only about oneself.
 
-import { button, card, fields, icon } from "./controls.js";
+import { button, card, fields, icon, swap } from "./controls.js";
 import { showActions } from "./audit.js";
 import { waitingList } from "./confirmations.js";
 import { dotted, h, nothing } from "./dom.js";
@@ -127,9 +127,9 @@ function adding(context, refresh) {
         close();
         await refresh();
       });
-    place.replaceChildren(form.element, h("div", { class: "row end" }, button(t("cancel"), close), button(t("save"), save, { kind: "first" })));
+    swap(place, [form.element, h("div", { class: "row end" }, button(t("cancel"), close), button(t("save"), save, { kind: "first" }))], close);
   };
-  const close = () => place.replaceChildren(h("div", { class: "row end" }, button(t("add"), show)));
+  const close = () => swap(place, [h("div", { class: "row end" }, button(t("add"), show))]);
   close();
   return place;
 }

@@ -1,6 +1,6 @@
 // What is remembered and what is so of each person: search, add, edit, forget, who said it when.
 
-import { button, card, chips, fields, folded, link, searchField } from "./controls.js";
+import { button, card, chips, fields, folded, link, searchField, swap } from "./controls.js";
 import { dotted, h, mark, nothing } from "./dom.js";
 import { sync } from "./keep.js";
 import { twice } from "./twice.js";
@@ -87,7 +87,7 @@ function memory(item, context) {
   const short = item.told_by.length === 1 && !item.told_by[0].said;
   const place = h("li");
   const show = () =>
-    place.replaceChildren(
+    swap(place, [
       h("p", {}, item.content),
       h(
         "p",
@@ -109,10 +109,10 @@ function memory(item, context) {
         item.editable ? button(t("edit"), edit, { "aria-label": `${t("edit")}: ${item.content}` }) : "",
         forget(item.content, () => call("memory/delete", { memory_id: item.id }), context),
       ),
-    );
+    ]);
   const edit = () => {
     const form = fields(context.hass, written(t), { content: item.content, memory_type: item.type, importance: item.importance, private: item.private });
-    place.replaceChildren(...editor(form, (data) => call("memory/update", { memory_id: item.id, ...data }), show, context));
+    swap(place, editor(form, (data) => call("memory/update", { memory_id: item.id, ...data }), show, context), show);
   };
   show();
   return place;
@@ -122,7 +122,7 @@ function written(t) {
   return [
     { name: "content", label: t("memory"), selector: { text: { multiline: true } } },
     { name: "memory_type", label: t("type"), selector: { select: { mode: "dropdown", options: TYPES.map((value) => ({ value, label: t.of("memory_type", value) })) } } },
-    { name: "importance", label: t("importance"), selector: { number: { min: 0, max: 1, step: 0.1, mode: "slider" } } },
+    { name: "importance", label: t("importance"), selector: { number: { min: 0, max: 1, step: 0.1, mode: "box" } } },
     { name: "private", label: t("private_help"), selector: { boolean: {} } },
   ];
 }
@@ -130,13 +130,13 @@ function written(t) {
 // The way to add a memory, which opens into a form.
 function closed(place, people, context) {
   const { t, call } = context;
-  const close = () => place.replaceChildren(h("div", { class: "row end" }, button(t("add"), open_)));
+  const close = () => swap(place, [h("div", { class: "row end" }, button(t("add"), open_))]);
   const open_ = () => {
-    const persons = [{ value: HOUSEHOLD, label: t("household") }, ...people.map(({ id, name }) => ({ value: id, label: name }))];
+    const persons = [{ value: HOUSEHOLD, label: t.line("household") }, ...people.map(({ id, name }) => ({ value: id, label: name }))];
     const whose = { name: "person", label: t("person"), selector: { select: { mode: "dropdown", options: persons } } };
     const form = fields(context.hass, [...written(t), whose], { content: "", memory_type: "fact", importance: 0.7, private: false, person: HOUSEHOLD });
     const save = ({ person, ...data }) => call("memory/add", { ...data, content: data.content ?? "", person: person === HOUSEHOLD ? null : person });
-    place.replaceChildren(card(t("add_memory"), editor(form, save, close, context)));
+    swap(place, [card(t("add_memory"), editor(form, save, close, context))], close);
   };
   close();
 }
@@ -146,7 +146,7 @@ function entry(item, context) {
   const place = h("li");
   const text = `${item.category}, ${item.key}`;
   const show = () =>
-    place.replaceChildren(
+    swap(place, [
       h("p", {}, `${text}: ${item.value}`),
       h(
         "p",
@@ -166,14 +166,14 @@ function entry(item, context) {
         button(t("edit"), edit, { "aria-label": `${t("edit")}: ${item.key}` }),
         forget(`${item.key}: ${item.value}`, () => call("profile/delete", { profile_id: item.id }), context),
       ),
-    );
+    ]);
   const edit = () => {
     const wanted = [
       { name: "value", label: text, selector: { text: {} } },
       { name: "sensitivity", label: t("who_may_read"), selector: { select: { mode: "dropdown", options: SENSITIVITIES.map((value) => ({ value, label: t(`sensitivity_${value}`) })) } } },
     ];
     const form = fields(context.hass, wanted, { value: item.value, sensitivity: item.sensitivity });
-    place.replaceChildren(...editor(form, (data) => call("profile/update", { profile_id: item.id, ...data }), show, context));
+    swap(place, editor(form, (data) => call("profile/update", { profile_id: item.id, ...data }), show, context), show);
   };
   show();
   return place;
@@ -185,8 +185,8 @@ function editor(form, save, close, { t, refresh, guarded, say }) {
     guarded(async () => {
       await save(form.read());
       say(t("saved"));
-      close();
       await refresh();
+      close();
     });
   return [form.element, h("div", { class: "row end" }, button(t("cancel"), close), button(t("save"), submit, { kind: "first" }))];
 }

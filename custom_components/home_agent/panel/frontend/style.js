@@ -1,7 +1,11 @@
 // How the panel looks. Colours are those of Home Assistant's theme, so that it is dark where the rest is.
 
+// Links and errors are mixed with the colour of the text: Home Assistant's own blue and red are too pale to read on white.
 const FRAME = `
-:host { display: block; min-height: 100%; background: var(--primary-background-color); color: var(--primary-text-color);
+:host { --read-link: color-mix(in srgb, var(--primary-color) 65%, var(--primary-text-color));
+  --read-error: color-mix(in srgb, var(--error-color) 75%, var(--primary-text-color));
+  --chosen: var(--ha-color-fill-primary-normal-resting, var(--secondary-background-color));
+  display: block; min-height: 100%; background: var(--primary-background-color); color: var(--primary-text-color);
   font-family: var(--ha-font-family-body, Roboto, sans-serif); font-size: 14px; line-height: 1.45; }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
@@ -30,14 +34,14 @@ h2 { font-size: 18px; font-weight: 500; margin: 0 0 12px; }
 h3 { font-size: 13px; font-weight: 500; margin: 16px 0 4px; color: var(--secondary-text-color); }
 p { margin: 0 0 8px; overflow-wrap: anywhere; }
 p:last-child { margin-bottom: 0; }
-a { color: var(--primary-color); }
+a { color: var(--read-link); }
 ha-icon { width: 24px; height: 24px; flex: none; color: var(--secondary-text-color); }
 ha-icon.good { color: var(--success-color, #43a047); } ha-icon.bad { color: var(--error-color); }
 ha-icon.waits { color: var(--warning-color, #ffa600); }
 header ha-icon { color: inherit; }
 .nothing, .quiet, caption { color: var(--secondary-text-color); }
 .quiet { font-size: 12px; }
-.error { color: var(--error-color); }
+.error { color: var(--read-error); }
 .mark { display: inline-block; border-radius: 10px; padding: 0 8px; margin: 0 6px 2px 0; font-size: 12px;
   background: var(--secondary-background-color); border: 1px solid var(--divider-color); color: var(--primary-text-color); }
 .mark.good { border-color: var(--success-color, #43a047); } .mark.waits { border-color: var(--warning-color, #ffa600); }
@@ -56,10 +60,10 @@ thead th { border-top: 0; color: var(--secondary-text-color); font-size: 12px; }
 const CONTROLS = `
 button, select, input, textarea { font: inherit; color: inherit; }
 button { cursor: pointer; border: 1px solid var(--divider-color); border-radius: 18px; padding: 7px 16px;
-  background: transparent; color: var(--primary-color); }
+  background: transparent; color: var(--read-link); }
 button.first { background: var(--primary-color); border-color: var(--primary-color); color: var(--text-primary-color, #fff); }
-button.danger { color: var(--error-color); }
-button:disabled { opacity: .5; cursor: default; }
+button.danger { color: var(--read-error); }
+button[aria-busy] { opacity: .5; cursor: default; }
 :is(button, a, select, input, textarea, summary, .scroll, pre):focus-visible { outline: 2px solid var(--primary-color);
   outline-offset: 2px; }
 header :focus-visible { outline-color: currentColor; outline-offset: -3px; }
@@ -78,14 +82,13 @@ ha-form { display: block; min-height: 56px; }
 .search { display: flex; align-items: center; gap: 8px; background: var(--card-background-color); padding: 0 12px;
   border: 1px solid var(--divider-color); border-radius: 20px; }
 .search input { flex: 1; min-width: 0; border: 0; background: none; outline: none; padding: 9px 0; }
-.search:focus-within { border-color: var(--primary-color); }
+.search:focus-within { outline: 2px solid var(--primary-color); }
 .filters { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; margin: 0 0 12px; }
 .filters .search { flex: 1 1 240px; } .filters > :empty { display: none; }
 :is(.chip, .mark, dt)::first-letter { text-transform: uppercase; }
 .chips { display: flex; flex-wrap: wrap; gap: 6px; }
 .chip { padding: 5px 12px; border-radius: 16px; color: var(--primary-text-color); background: var(--card-background-color); }
-.chip[aria-pressed="true"] { background: var(--primary-color); border-color: var(--primary-color);
-  color: var(--text-primary-color, #fff); }
+.chip[aria-pressed="true"] { background: var(--chosen); border-color: var(--primary-color); font-weight: 500; }
 summary { cursor: pointer; padding: 6px 0; }
 .folded { display: block; margin: 8px 0; --expansion-panel-content-padding: 0 12px; --expansion-panel-summary-padding: 0 12px; }
 .inside { padding: 4px 0 12px; }
@@ -117,10 +120,9 @@ ul.list > li:first-child { border-top: 0; padding-top: 0; } ul.list > li:last-ch
   color: inherit; text-decoration: none; }
 .bubble { display: block; max-width: min(85%, 640px); padding: 8px 14px; border-radius: 16px; overflow-wrap: anywhere;
   font: inherit; margin: 0; white-space: pre-line; }
-.bubble.person { align-self: flex-end; background: var(--primary-color); color: var(--text-primary-color, #fff);
-  border-end-end-radius: 4px; }
+.bubble.person { align-self: flex-end; background: var(--chosen); border-end-end-radius: 4px; }
 .bubble.agent { align-self: flex-start; background: var(--secondary-background-color); border-end-start-radius: 4px; }
-.bubble.agent.error { color: var(--error-color); }
+.bubble.agent.error { color: var(--read-error); }
 .answer { display: flex; gap: 8px; align-items: center; } .answer .bubble { max-width: min(85%, 640px); }
 .exchange > .quiet { display: block; padding-inline-start: 32px; }
 .marks:empty, .advice:empty { display: none; } .advice { margin: 0 0 8px; padding-inline-start: 20px; }

@@ -73,9 +73,9 @@ class HomeAgentToday extends HTMLElement {
     const guarded = (act) => act().catch((error) => say(t.problem(error), "error"));
     let agent, waiting;
     const call = (type, data) => ask(type, { entry_id: agent, ...data });
-    const context = { t, guarded, say, call, own: true, href: (page, id) => address({ entry: agent, page, id }) };
-    const section = (title) => {
-      const list = h("ul", { class: "list" });
+    const context = { t, guarded, say, call, own: true, moment: t.time, href: (page, id) => address({ entry: agent, page, id }) };
+    const section = (title, index) => {
+      const list = h(index ? "ul" : "div", { class: "list" }); // the first one takes a list that is ready
       return { list, element: h("section", { hidden: true }, h("h3", {}, title), list) };
     };
     const [asked, planned, done] = [t("page_confirmations"), t("planned"), t.line("done")].map(section);

@@ -1,6 +1,7 @@
 // A button that has to be pressed twice.
 
 import { button } from "./controls.js";
+import { goOn } from "./dom.js";
 
 /** Returns a button for what cannot be taken back; `name` says to those who cannot see of what. */
 export function twice(label, really, name, act) {
@@ -9,8 +10,13 @@ export function twice(label, really, name, act) {
     () => {
       const second = button(really, act, { kind: "danger" });
       first.replaceWith(second);
-      Promise.resolve(second.updateComplete).then(() => second.focus()); // Home Assistant draws its button later
-      second.addEventListener("blur", () => second.isConnected && !second.disabled && second.replaceWith(first));
+      goOn(second);
+      const back = () => {
+        second.removeEventListener("blur", back); // it is gone, too, when the button is
+        if (second.isConnected && !second.ariaBusy) second.replaceWith(first);
+      };
+      second.addEventListener("blur", back);
+      second.addEventListener("keydown", ({ key }) => key === "Escape" && (back(), goOn(first)));
     },
     { kind: "danger", "aria-label": name ? `${label}: ${name}` : undefined },
   );

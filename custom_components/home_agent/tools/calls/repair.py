@@ -532,7 +532,8 @@ def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
             value, rule = ", ".join(value), "list_joined"
         elif "array" in wanted and (is_number or (text and not _is_nothing(text, {}))):
             parts = [part.strip() for part in text.split(",")]
-            value, rule = (parts if all(part in choices for part in parts) else [value]), "list_wrapped"
+            value = parts if all(part in choices for part in parts) else [value]
+            rule = "list_split" if len(value) > 1 else ""  # one thing instead of a list of one is right, too
         elif "boolean" in wanted and word in _TRUTHS:
             value, rule = _TRUTHS[word], "number_read"
         elif wanted & {"number", "integer"} and (number := _NUMBER.fullmatch(text)):
