@@ -65,6 +65,7 @@ async def _async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resu
     conversation_id = None
     for number, turn in enumerate(scenario["turns"]):
         if "say" not in turn:
+            server.script(replies_of(turn, None, run.language))
             result.problems += await async_happen(hass, turn, heard_by, run.language)
             continue
         mistake = run.mistake if number == run.mistaken_turn else None

@@ -32,7 +32,7 @@ TURN_KEYS = {"say", "area", "assistant", "speaker", "new", "request", "model", "
 TURN_KEYS |= {"after", "items", "results", "said", "rounds", "later", "told"}
 SCENARIO_KEYS |= {"energy", "automations", "languages", "updates", "further", "at", "music"}
 TURN_KEYS |= {"written", "happens", "asked", "sent", "first"}
-EVENT_KEYS = {"states", "hours", "ask", "answers", "asked", "sent", "told", "after", "response"}
+EVENT_KEYS = {"states", "hours", "ask", "answers", "asked", "sent", "told", "after", "response", "model"}
 """Of a turn in which nobody speaks."""
 HAPPENS_KEYS = {"states", "after"}
 MISTAKE_KEYS = {"name", "must", "model", "after", "results", "said", "rounds", "expected", "reason", "told"}
