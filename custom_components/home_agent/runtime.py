@@ -504,12 +504,7 @@ class HomeAgentData:
                 automations=self._automations,
                 asker=self.asker,
                 brief=briefing.briefing_of(
-                    self._hass,
-                    self.settings,
-                    handler=self.handler,
-                    planned=self.planned,
-                    router=self.router,
-                    policy=self.data_policy,
+                    self._hass, self.settings, self.handler, self.planned, self.router, self.data_policy
                 ),
             )
         return self._proactive

@@ -13,8 +13,8 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.everyday_house import async_add_calendar, async_add_satellite, call
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
+from tests.helpers.messages_house import NOON, House, add, home  # noqa: F401 - a fixture
 from tests.helpers.weather import async_add_weather
-from tests.proactive.test_rules import NOON, House, add, home  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
 

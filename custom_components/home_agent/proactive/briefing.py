@@ -17,14 +17,15 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
 
+from ..agent.afterthought import afterthought
 from ..agent.describe import async_phrase
 from ..agent.speech import SpeechFilter
 from ..channels.asking import Questions, language_of
-from ..const import CONF_ANNOUNCE_EXCLUDED, CONF_KEEP_ALIVE, CONF_NUM_CTX, LOGGER
+from ..const import CONF_ANNOUNCE_EXCLUDED, LOGGER
 from ..domains.showing import GONE
 from ..errors import HomeAgentError
 from ..inference.client import MODELS, Router
-from ..inference.models import ChatRequest, ModelServerError, background
+from ..inference.models import Message, ModelServerError
 from ..knowledge.speaker import Speaker, async_speaker_at
 from ..memory.sentences import holds_secret
 from ..planned.scheduler import Scheduler
@@ -105,8 +106,8 @@ class Briefings:
         self._brief = brief
 
     @callback
-    def async_start(self) -> CALLBACK_TYPE:
-        """Wait for times and arrivals; return a function that stops it."""
+    def async_start(self) -> list[CALLBACK_TYPE]:
+        """Wait for times and arrivals; return the functions that stop it."""
         ends: list[CALLBACK_TYPE] = []
         for briefing in self._briefings:
             if briefing.arrivals:
@@ -116,13 +117,7 @@ class Briefings:
                 tell = partial(self._async_tell, briefing, briefing.persons or self._messenger.persons)
                 clock = {"hour": at.hour, "minute": at.minute, "second": at.second}
                 ends.append(async_track_time_change(self._hass, tell, **clock))
-
-        @callback
-        def stop() -> None:
-            for end in ends:
-                end()
-
-        return stop
+        return ends
 
     async def _async_arrived(self, briefing: Briefing, event: Event[EventStateChangedData]) -> None:
         old, new, now = event.data["old_state"], event.data["new_state"], dt_util.utcnow()
@@ -162,7 +157,6 @@ class Briefings:
 def briefing_of(
     hass: HomeAssistant,
     settings: Mapping[str, Any],
-    *,
     handler: ToolHandler,
     planned: Scheduler,
     router: Router,
@@ -179,15 +173,8 @@ def briefing_of(
         if not facts:
             return ""
         told = INSTRUCTION.format(language=speaker.language, now=f"{dt_util.now():%A %Y-%m-%d %H:%M}")
-        request = ChatRequest(
-            messages=[{"role": "system", "content": told}, {"role": "user", "content": json_dumps(facts)}],
-            temperature=0.0,
-            max_tokens=MAX_TOKENS,
-            keep_alive=settings[CONF_KEEP_ALIVE],
-            num_ctx=settings.get(CONF_NUM_CTX),
-            thinking=False,
-            caller=background("briefing"),
-        )
+        system: Message = {"role": "system", "content": told}
+        request = afterthought(settings, [system], (), json_dumps(facts), MAX_TOKENS)
         words = SpeechFilter(voice=True)
         try:
             answer = await router.complete({model: request for model in MODELS if policy.of(model).states})

@@ -380,7 +380,7 @@ class Proactive:
         if not self._enabled:
             return lambda: None
         self._state.keep_rules(self._kept)
-        ends = [self._watcher.async_start(), self._briefings.async_start()]
+        ends = [self._watcher.async_start(), *self._briefings.async_start()]
         if self._suggests:
             ends.append(self.suggestions.async_start())
 

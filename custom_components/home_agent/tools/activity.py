@@ -282,7 +282,7 @@ class ActivityTool(HomeAgentTool):
     names_targets = True
     reverses = True
     title = "What was done"
-    description = "List your last actions, or undo the last request or only its entity_id."
+    description = "List your last actions, undo the last request or only its entity_id."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
 
     def __init__(
@@ -327,7 +327,7 @@ class ActivityTool(HomeAgentTool):
             return
         yield from outside_rows(result.get("planned"))
         yield from outside_rows(result.get("cancelled"))
-        yield from map(str, leaves(result.get("calendar")))
+        yield from map(str, leaves(result.get("calendar", [])))
         rows = result.get("newest_first")
         for row in rows if isinstance(rows, list) else ():
             changes = row.get("to") if isinstance(row, dict) else None

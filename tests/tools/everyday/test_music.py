@@ -10,7 +10,7 @@ import yaml
 
 from custom_components.home_agent.context.window import estimate_tokens
 from custom_components.home_agent.domains import DOMAINS
-from custom_components.home_agent.tools.everyday import music
+from custom_components.home_agent.tools.everyday.media_tool import MUSIC_KINDS, MUSIC_LISTS
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.media_player import MediaPlayerState
@@ -272,11 +272,11 @@ def test_the_installed_component(services: Any) -> None:
     facts = DOMAINS["music_assistant"]
     assert {*facts.writes, *facts.reads, *facts.comes_to} <= set(stated)
     kinds = stated["search"]["fields"]["media_type"]["selector"]["select"]["options"]
-    assert {kind for each in music.KINDS.values() for kind in each} <= set(kinds)
-    assert {*music.LISTS} == {*LISTS}
+    assert {kind for each in MUSIC_KINDS.values() for kind in each} <= set(kinds)
+    assert {*MUSIC_LISTS} == {*LISTS}
     from homeassistant.components.music_assistant import schemas  # noqa: PLC0415 - with the stand-ins only
 
-    assert {str(key) for key in schemas.SEARCH_RESULT_SCHEMA.schema} == {*music.LISTS}
+    assert {str(key) for key in schemas.SEARCH_RESULT_SCHEMA.schema} == {*MUSIC_LISTS}
     item = {str(key) for key in schemas.MEDIA_ITEM_SCHEMA.schema}
     assert {"media_type", "uri", "name", "artists"} <= item
     # Players hand media_player.play_media on, with what continues it in `extra`.

@@ -1,4 +1,9 @@
-"""play_media: music, radio and films by their names, found in what a player knows."""
+"""play_media: music, radio and films by their names, found in what a player knows.
+
+Where Music Assistant is installed, its search knows who made what, and its queues move between rooms. Its
+players are players of Home Assistant that hand `media_player.play_media` to it, so that rules, questions and
+undo are the same for all players.
+"""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,11 +19,12 @@ from homeassistant.const import (
     ATTR_DEVICE_CLASS,
     ATTR_SUPPORTED_FEATURES,
     STATE_BUFFERING,
+    STATE_PAUSED,
     STATE_PLAYING,
     STATE_UNAVAILABLE,
 )
-from homeassistant.core import HomeAssistant
-from homeassistant.helpers import llm
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.util.json import JsonValueType
 
 from ...domains.features import feature_bits, supports
@@ -32,7 +38,6 @@ from ..control.asked import check_asked
 from ..control.planning import Expectation, Settling
 from ..results import ToldAct
 from .choosing import choose_one, records_of
-from .music import async_search, async_transfer, is_music_player, makers, others_by
 
 DOMAIN: Final = "media_player"
 BROWSE: Final = "BROWSE_MEDIA"
@@ -80,7 +85,17 @@ ENQUEUED: Final = {"queue": "add", "next": "next"}
 ACTIONS: Final = ("play", "queue", "search")
 MUSIC_ACTIONS: Final = (*ACTIONS, "next", "move")
 """What is offered where players of Music Assistant are."""
-MUSIC_SLOTS: Final = ("artist", "album", "radio_mode")
+MUSIC_SLOTS: Final = {"artist": str, "album": str, "radio_mode": bool}
+MUSIC: Final = "music_assistant"
+MUSIC_LISTS: Final = ("artists", "playlists", "radio", "tracks", "albums", "podcasts", "audiobooks")
+"""The lists of a search. Of what is called the same the first one is meant."""
+MUSIC_KINDS: Final = {
+    **{kind: [kind] for kind in ("track", "album", "artist", "playlist", "podcast")},
+    "genre": ["playlist", "radio"],
+    "station": ["radio"],
+}
+"""Kind: the kinds of Music Assistant that it means."""
+PLAYS: Final = frozenset((STATE_PLAYING, STATE_BUFFERING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,29 +132,89 @@ async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None)
     return sorted(matches, key=lambda match: squash(match.title) != squash(query))
 
 
+@callback
+def is_music_player(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether a player is one of Music Assistant's."""
+    entry = er.async_get(hass).async_get(entity_id)
+    return entry is not None and entry.platform == MUSIC
+
+
 async def _async_find_music(
     run: ToolRun, entity_id: str, query: str, kind: str | None, artist: str, album: str
 ) -> list[MediaMatch]:
-    """Return the matches of Music Assistant, the most alike first.
+    """Return the matches of Music Assistant, the most alike first; what the artist has not made is left out.
 
     Raises PermissionDenied for what the speaker may not read, ToolExecutionError for a failed search, and
-    where the artist has made nothing of what was found.
+    where others have made all that was found.
     """
-    if kind in WATCHED:
-        return []
-    items = await async_search(run, entity_id, query=query, kind=kind, artist=artist, album=album)
-    matches = [
-        MediaMatch(str(item.get("name") or ""), str(found), uri, str(found), makers(item))
-        for item in items
-        if is_harmless(uri := str(item.get("uri") or "")) and (found := item.get("media_type"))
-    ]
-    name = query or album or artist
-    if artist and name != artist:
-        own = [match for match in matches if _likeness(artist, match.by) >= SURE]
-        if matches and not own:
-            raise others_by((f"{match.title} by {match.by}" for match in matches[:MAX_OTHERS]), artist)
-        matches = own
-    return sorted(matches, key=lambda match: -_likeness(name, match.title))
+    entry, name = er.async_get(run.hass).async_get(entity_id), query or album or artist
+    given = {"artist": artist, "album": album}
+    by = {key: value for key, value in given.items() if value and value != name}
+    kinds = ["artist"] if name == artist else ["album"] if name == album else []
+    kinds = kinds or (["track"] if album else ["track", "album"] if artist else [])
+    data: dict[str, Any] = {"config_entry_id": entry.config_entry_id if entry else "", "name": name, **by}
+    data |= {"media_type": wanted} if (wanted := MUSIC_KINDS.get(kind or "", kinds)) else {}
+    call = ServiceCall(
+        domain=MUSIC, service="search", entity_ids=(entity_id,), data={**data, "limit": MAX_FOUND}
+    )
+    answer = await run.read(call) if kind not in WATCHED else {}
+    matches = []
+    for item in (item for key in MUSIC_LISTS for item in answer.get(key) or ()):
+        title, media_type, uri = (str(item.get(key) or "") for key in ("name", "media_type", "uri"))
+        makers = ", ".join(str(each.get("name")) for each in item.get("artists") or ())
+        if is_harmless(uri):
+            matches.append(MediaMatch(title, media_type, uri, media_type, one_line(makers, MAX_TITLE)))
+    own = [match for match in matches if "artist" not in by or _likeness(artist, match.by) >= SURE]
+    if matches and not own:
+        listed = "; ".join(f"{match.title} by {match.by}" for match in matches[:MAX_OTHERS])
+        problem = ToolExecutionError(f"Nothing of that name by {artist}. There is: {listed}. Say so, and ask")
+        problem.quotes = True
+        raise problem
+    return sorted(own, key=lambda match: -_likeness(name, match.title))
+
+
+async def _async_move(run: ToolRun, player: str | None, source: str | None) -> JsonValueType:
+    """Move what plays to another player of Music Assistant.
+
+    Raises ValidationError for players that are not clear, ToolExecutionError where nothing can be moved.
+    """
+    hass = run.hass
+    records = records_of(run, DOMAIN, lambda state: is_music_player(hass, state.entity_id))
+    target = choose_one(run, records, player, "player")
+
+    def shows(entity_id: str, *states: str) -> bool:
+        state = hass.states.get(entity_id)
+        return state is not None and state.state in states
+
+    others = [one for one in records if one != target and run.reader.sees(one.entity_id)]
+    plays = [one for one in others if shows(one.entity_id, *PLAYS)]
+    movable = plays or [one for one in others if shows(one.entity_id, STATE_PAUSED)]
+    if not movable:
+        here = shows(target.entity_id, *PLAYS)
+        problem = "It plays there already" if here else "Nothing is playing that could be moved"
+        raise ToolExecutionError(f"{problem}. Say so")
+    now = choose_one(run, movable, source, "source")
+    before = hass.states.get(now.entity_id)
+    assert before is not None
+    expected = Expectation(frozenset((before.state,)), passing=PLAYS)
+    settling = Settling(hass, {target.entity_id: expected})
+    data = {"source_player": now.entity_id}
+    try:
+        await run.call(
+            ServiceCall(domain=MUSIC, service="transfer_queue", entity_ids=(target.entity_id,), data=data)
+        )
+        await settling.async_wait()
+    finally:
+        settling.stop()
+    state = hass.states.get(target.entity_id)
+    result: dict[str, JsonValueType] = {
+        "moved_to": one_line(target.name, MAX_TITLE),
+        "from": one_line(now.name, MAX_TITLE),
+        "state": one_line(state.state, MAX_TITLE) if state else "unknown",
+    }
+    if title := before.attributes.get("media_title"):
+        result["started"] = {"title": one_line(str(title), MAX_TITLE)}
+    return result
 
 
 async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
@@ -218,9 +293,7 @@ class MediaTool(HomeAgentTool):
             probatio.Optional("query"): str,
             probatio.Optional("player"): str,
             probatio.Optional("kind"): probatio.In(list(KINDS)),
-            probatio.Optional("artist"): str,
-            probatio.Optional("album"): str,
-            probatio.Optional("radio_mode"): bool,
+            **{probatio.Optional(slot): kind for slot, kind in MUSIC_SLOTS.items()},
             probatio.Optional("source"): str,
             probatio.Optional("action"): probatio.In([*MUSIC_ACTIONS, "transfer"]),
         }
@@ -293,7 +366,7 @@ class MediaTool(HomeAgentTool):
         )
         action, kind = args.get("action") or "play", args.get("kind")
         if action in ("move", "transfer"):
-            return await async_transfer(run, args.get("player"), args.get("source"))
+            return await _async_move(run, args.get("player"), args.get("source"))
         if not (query or artist or album):
             raise ValidationError("query: say what is to be played")
         features = (FINDING, PLAY, *((ENQUEUE,) if action in ENQUEUED else ()))
@@ -366,8 +439,7 @@ def _offered(has_music: bool) -> Mapping[str, Any]:
     slots: dict[Any, Any] = {probatio.Optional("query") if has_music else probatio.Required("query"): str}
     slots[probatio.Optional("player")] = str
     if has_music:
-        types = {"radio_mode": bool}
-        slots |= {probatio.Optional(slot): types.get(slot, str) for slot in MUSIC_SLOTS}
+        slots |= {probatio.Optional(slot): kind for slot, kind in MUSIC_SLOTS.items()}
     slots[probatio.Optional("action")] = probatio.In(list(MUSIC_ACTIONS if has_music else ACTIONS))
     schema = probatio.to_openapi(probatio.Schema(slots), openapi_version="3.1.0")
     return {key: value for key, value in schema.items() if key != "additionalProperties"}
