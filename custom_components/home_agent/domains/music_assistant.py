@@ -9,6 +9,7 @@ MUSIC_ASSISTANT: Final = DomainFacts(
     writes=frozenset(("transfer_queue",)),
     reads=frozenset(("search",)),
     untargeted=frozenset(("search",)),
+    untold=frozenset(("source_player",)),
     comes_to={
         "play_media": {"": "media_player.play_media"},
         "search": {"": "media_player.search_media"},

@@ -15,7 +15,8 @@ from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.media_player import MediaPlayerState
 from homeassistant.core import Context, HomeAssistant
-from tests.helpers.agent import Agent
+from homeassistant.helpers import area_registry as ar, entity_registry as er
+from tests.helpers.agent import Agent, speech
 from tests.helpers.everyday_house import call
 from tests.helpers.music import (
     FEATURES as PLAYER_FEATURES,
@@ -119,6 +120,9 @@ async def test_next_queue_and_radio(hass: HomeAssistant, agent: Agent, home: Mus
 
 async def test_the_player_of_the_room(hass: HomeAssistant, agent: Agent, home: MusicHome) -> None:
     """Of two in a room the one of Music Assistant is meant, if it is there."""
+    box = er.async_get(hass).async_get_or_create("media_player", "test", "box", object_id_base="box")
+    area_id = ar.async_get(hass).async_get_or_create("Kitchen").id
+    er.async_get(hass).async_update_entity(box.entity_id, area_id=area_id)
     hass.states.async_set("media_player.box", "playing", FEATURES)
     async_expose_entity(hass, "conversation", "media_player.box", True)
     await call(agent, "play_media", "Play something by Queen in the kitchen", artist="Queen")
@@ -138,8 +142,8 @@ async def test_music_moves(hass: HomeAssistant, agent: Agent, home: MusicHome) -
     home["lounge"].shows(MediaPlayerState.PLAYING, "Waterloo")
     moved = await move(agent, "kitchen")
     assert moved["result"] == {
-        "moved_to": "kitchen",
-        "from": "lounge",
+        "moved_to": "media_player.kitchen",
+        "from": "media_player.lounge",
         "state": "playing",
         "started": {"title": "Waterloo"},
     }
@@ -167,6 +171,29 @@ async def test_undo_of_a_move(hass: HomeAssistant, agent: Agent, home: MusicHome
     await agent.say("Put it back", conversation_id=first.conversation_id)
     assert "play_media moves it back" in tool_results(agent.server.chats[-1])[-1]["error"]
     assert hass.states.get(home["kitchen"].entity_id).state == "playing"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("language", "order", "question", "yes"),
+    [
+        ("en", "Move the music to the kitchen", "Should I move the music to the kitchen?", "yes"),
+        ("de", "Verschieb die Musik in die Küche", "Soll ich die Musik auf kitchen übertragen?", "ja"),
+        ("fr", "Déplace la musique", "Dois-je transférer la musique sur kitchen ?", "oui"),
+    ],
+)
+async def test_asked_about_in_words(
+    hass: HomeAssistant, agent: Agent, home: MusicHome, language: str, order: str, question: str, yes: str
+) -> None:
+    """A rule for players asks about a move too, and the question says what it is."""
+    home["lounge"].shows(MediaPlayerState.PLAYING, "Waterloo")
+    await agent.set_options(policy_restricted=["media_player.play_media"])
+    agent.server.script(
+        [tool_calls([("play_media", {"action": "move", "player": "kitchen"})]), text("Okay.")]
+    )
+    answer = await agent.at_satellite().say(order, language=language)
+    assert speech(answer) == question
+    await agent.at_satellite().say(yes, conversation_id=answer.conversation_id, language=language)
+    assert home["kitchen"].moved == ["media_player.lounge"]
 
 
 GUARDED = [

@@ -208,8 +208,8 @@ async def _async_move(run: ToolRun, player: str | None, source: str | None) -> J
         settling.stop()
     state = hass.states.get(target.entity_id)
     result: dict[str, JsonValueType] = {
-        "moved_to": one_line(target.name, MAX_TITLE),
-        "from": one_line(now.name, MAX_TITLE),
+        "moved_to": target.entity_id,
+        "from": now.entity_id,
         "state": one_line(state.state, MAX_TITLE) if state else "unknown",
     }
     if title := before.attributes.get("media_title"):
@@ -351,6 +351,8 @@ class MediaTool(HomeAgentTool):
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         if not isinstance(result, Mapping) or result.get("state") != STATE_PLAYING or "queued" in result:
             return ()
+        if "moved_to" in result:
+            return (ToldAct(key="music_moved", entity_ids=(str(result["moved_to"]),)),)
         if not isinstance(started := result.get("started"), Mapping):
             return ()
         return (ToldAct(key="plays", names=[str(started["title"])]),)
