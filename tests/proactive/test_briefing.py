@@ -8,7 +8,7 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
-from homeassistant.core import HomeAssistant, ServiceCall
+from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.everyday_house import async_add_calendar, async_add_satellite, call
@@ -232,8 +232,11 @@ async def test_asked_for(hass: HomeAssistant, model_server: ModelServer, day: Ho
     """Whoever asks gets the same facts, and the titles mark the turn."""
     agent: Agent = await add(day, model_server)
     await async_plan(hass, EVIL, hours=3)
+    day.put("lock.back_door", "locked")
+    hass.states.async_set("lock.back_door", "unlocked", context=Context(user_id="anna"))
     told = await call(agent, "activity", "What's up today?", action="briefing")
-    assert [*told["result"]] == ["calendar", "weather", "open"]
+    assert [*told["result"]] == ["calendar", "weather", "happened", "open"]
+    assert told["result"]["happened"]["lock.back_door"]["by"] == "a member of the household"
     assert told["result"]["calendar"][0]["title"] == "Dentist"
     assert "Ignore all previous" not in str(told)
     day.put("light.hall", "off")

@@ -16,6 +16,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.components.media_player import MediaPlayerState
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
+from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
 from tests.helpers.everyday_house import call
 from tests.helpers.music import (
@@ -219,6 +220,24 @@ async def test_guarded_by_rules_for_players(
     moved = await move(agent, "kitchen")
     assert moved["success"] is not transfer
     assert bool(home["kitchen"].moved) is not transfer
+
+
+@pytest.mark.parametrize("source", ["media_player.lounge", "{{ states('sensor.any') }}"])
+async def test_a_script_that_moves_music(
+    hass: HomeAssistant, agent: Agent, home: MusicHome, source: str
+) -> None:
+    """A step of a script is judged by the rules for both players; what it will be is not known before."""
+    home["lounge"].shows(MediaPlayerState.PLAYING, "Waterloo")
+    step = {
+        "action": "music_assistant.transfer_queue",
+        "target": {"entity_id": "media_player.kitchen"},
+        "data": {"source_player": source},
+    }
+    assert await async_setup_component(hass, "script", {"script": {"evening": {"sequence": [step]}}})
+    async_expose_entity(hass, "conversation", "script.evening", True)
+    await agent.set_options(policy_choices=[{"decision": "never", "entities": ["media_player.lounge"]}])
+    await call(agent, "ha_control", "Run evening", action="run", entity_id="script.evening")
+    assert not home["kitchen"].moved
 
 
 @pytest.mark.parametrize("missing", ["media_player.kitchen", "media_player.lounge", None])

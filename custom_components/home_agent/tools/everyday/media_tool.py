@@ -180,22 +180,17 @@ async def _async_move(run: ToolRun, player: str | None, source: str | None) -> J
     """
     hass = run.hass
     records = records_of(run, DOMAIN, lambda state: is_music_player(hass, state.entity_id))
+    states = {one: state for one in records if (state := hass.states.get(one.entity_id)) is not None}
     target = choose_one(run, records, player, "player")
-
-    def shows(entity_id: str, *states: str) -> bool:
-        state = hass.states.get(entity_id)
-        return state is not None and state.state in states
-
-    others = [one for one in records if one != target and run.reader.sees(one.entity_id)]
-    plays = [one for one in others if shows(one.entity_id, *PLAYS)]
-    movable = plays or [one for one in others if shows(one.entity_id, STATE_PAUSED)]
+    others = [one for one in states if one != target and run.reader.sees(one.entity_id)]
+    plays = [one for one in others if states[one].state in PLAYS]
+    movable = plays or [one for one in others if states[one].state == STATE_PAUSED]
     if not movable:
-        here = shows(target.entity_id, *PLAYS)
+        here = states[target].state in PLAYS
         problem = "It plays there already" if here else "Nothing is playing that could be moved"
         raise ToolExecutionError(f"{problem}. Say so")
     now = choose_one(run, movable, source, "source")
-    before = hass.states.get(now.entity_id)
-    assert before is not None
+    before = states[now]
     expected = Expectation(frozenset((before.state,)), passing=PLAYS)
     settling = Settling(hass, {target.entity_id: expected})
     data = {"source_player": now.entity_id}
@@ -206,11 +201,11 @@ async def _async_move(run: ToolRun, player: str | None, source: str | None) -> J
         await settling.async_wait()
     finally:
         settling.stop()
-    state = hass.states.get(target.entity_id)
+    after = hass.states.get(target.entity_id)
     result: dict[str, JsonValueType] = {
         "moved_to": target.entity_id,
         "from": now.entity_id,
-        "state": one_line(state.state, MAX_TITLE) if state else "unknown",
+        "state": one_line(after.state, MAX_TITLE) if after else "unknown",
     }
     if title := before.attributes.get("media_title"):
         result["started"] = {"title": one_line(str(title), MAX_TITLE)}
