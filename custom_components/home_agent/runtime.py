@@ -491,6 +491,7 @@ class HomeAgentData:
             return await self.first.async_proactive()
         if self._proactive is None:
             part = await async_part(self._hass, "proactive.watcher")
+            briefing = await async_part(self._hass, "proactive.briefing")
             self._proactive = part.Proactive(
                 self._hass,
                 self.entry_id,
@@ -502,6 +503,9 @@ class HomeAgentData:
                 habits=lambda: self.learner.habits if self.learner else (),
                 automations=self._automations,
                 asker=self.asker,
+                brief=briefing.briefing_of(
+                    self._hass, self.settings, self.handler, self.planned, self.router, self.data_policy
+                ),
             )
         return self._proactive
 

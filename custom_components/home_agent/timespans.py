@@ -157,7 +157,10 @@ class QuietHours:
 
     def holds(self, at: datetime) -> bool:
         """Return whether a moment lies in the span."""
-        now = dt_util.as_local(at).time()
+        return self.has(dt_util.as_local(at).time())
+
+    def has(self, now: time) -> bool:
+        """Return whether a time of the day lies in the span."""
         if self.start <= self.end:
             return self.start <= now < self.end
         return now >= self.start or now < self.end

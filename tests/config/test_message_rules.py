@@ -72,7 +72,9 @@ async def test_each_rule_shows_only_what_it_needs(hass: HomeAssistant, entry: Mo
         "unlocked_night": asks,
         "state": {"state", "urgent", *asks},
     }
-    for kind in TEMPLATES:
+    opened = await walk(hass, entry, "add_rule", "watch_briefing")
+    assert set(shown(opened)) == {"at", "arrivals", "persons", "spoken"}
+    for kind in TEMPLATES.keys() - {"briefing"}:
         opened = await walk(hass, entry, "add_rule", f"watch_{kind}")
         assert set(shown(opened)) == always | expected.get(kind, {"urgent", *asks}), kind
     opened = await walk(hass, entry, "add_rule", "watch_unlocked_night")
@@ -139,9 +141,27 @@ async def test_at_once_is_a_duration(hass: HomeAssistant, entry: MockConfigEntry
     assert usual.duration == TEMPLATES["garage_open"].duration
 
 
+async def test_a_briefing(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """It is a rule of the list with fields of its own, and watches nothing."""
+    hass.states.async_set("person.anna", "home", {"friendly_name": "Anna"})
+    typed = {"at": "07:30:00", "arrivals": ["person.anna"], "persons": [], "spoken": True}
+    menu = await add(hass, entry, "briefing", typed)
+    stored = {"rule": "briefing", "at": "07:30:00", "arrivals": ["person.anna"], "spoken": True}
+    assert entry.options[OPTION] == [stored]
+    assert menu["menu_options"]["change_rule_0"] == "Briefing · Anna · 07:30"
+    assert read_rules(entry.options[OPTION]) == []
+    opened = await walk(hass, entry, "change_rule_0")
+    assert {key: shown(opened)[key] for key in ("at", "arrivals", "spoken")} == {
+        key: stored[key] for key in ("at", "arrivals", "spoken")
+    }
+    await hass.config_entries.options.async_configure(opened["flow_id"], {"remove": True})
+    assert dict(entry.options) == {}
+
+
 REFUSED: tuple[tuple[str, dict[str, Any], dict[str, str]], ...] = (
     ("state", {"state": "on"}, {"entities": "proactive_state_missing"}),
     ("state", {"entities": ["light.hall"], "state": " "}, {"state": "proactive_state_missing"}),
+    ("briefing", {"spoken": True}, {"at": "proactive_briefing"}),
     ("appliance_finished", {}, {"entities": "proactive_entities_missing"}),
     ("leak", {"duration": {"days": 31}}, {"duration": "proactive_duration"}),
     ("leak", {"ask": "close"}, {"ask": "proactive_ask"}),

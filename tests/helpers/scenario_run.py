@@ -27,6 +27,7 @@ from tests.helpers.energy import async_energy
 from tests.helpers.everyday_house import async_add_calendar, async_add_list, async_items
 from tests.helpers.firmware import async_add_updates
 from tests.helpers.further import async_add_further
+from tests.helpers.music import LIBRARY, async_add_music, installed_component
 from tests.helpers.own_automations import (
     add_users,
     async_add_persons,
@@ -64,6 +65,7 @@ async def _async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resu
     conversation_id = None
     for number, turn in enumerate(scenario["turns"]):
         if "say" not in turn:
+            server.script(replies_of(turn, None, run.language))
             result.problems += await async_happen(hass, turn, heard_by, run.language)
             continue
         mistake = run.mistake if number == run.mistaken_turn else None
@@ -131,6 +133,9 @@ async def _async_home(
         label = lr.async_get(hass).async_create(name)
         for entity_id in entity_ids:
             er.async_get(hass).async_update_entity(entity_id, labels={label.label_id})
+    if "music" in scenario:
+        with installed_component() as services:
+            await async_add_music(hass, services, LIBRARY, **scenario["music"])
     if scenario.get("weather"):
         await async_add_weather(hass)
     if "history" in scenario:

@@ -15,13 +15,24 @@ from tests.servers.replies import Reply, text, tool_calls
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
 LANGUAGE = re.compile("[a-z]{2}")
-SCENARIO_KEYS = {"name", "scripts", "turns", "home", "history", "weather", "lists", "calendars", "options"}
+SCENARIO_KEYS = {
+    "name",
+    "scripts",
+    "turns",
+    "home",
+    "history",
+    "music",
+    "weather",
+    "lists",
+    "calendars",
+    "options",
+}
 SCENARIO_KEYS |= {"expose", "labels", "done", "expected", "reason", "satellites", "people"}
 TURN_KEYS = {"say", "area", "assistant", "speaker", "new", "request", "model", "mistakes"}
 TURN_KEYS |= {"after", "items", "results", "said", "rounds", "later", "told"}
-SCENARIO_KEYS |= {"energy", "automations", "languages", "updates", "further", "at"}
+SCENARIO_KEYS |= {"energy", "automations", "languages", "updates", "further", "at", "music"}
 TURN_KEYS |= {"written", "happens", "asked", "sent", "first"}
-EVENT_KEYS = {"states", "hours", "ask", "answers", "asked", "sent", "told", "after", "response"}
+EVENT_KEYS = {"states", "hours", "ask", "answers", "asked", "sent", "told", "after", "response", "model"}
 """Of a turn in which nobody speaks."""
 HAPPENS_KEYS = {"states", "after"}
 MISTAKE_KEYS = {"name", "must", "model", "after", "results", "said", "rounds", "expected", "reason", "told"}

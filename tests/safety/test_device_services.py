@@ -27,11 +27,14 @@ SERVICES = (
     ("update", "clear_skipped"),
     ("media_player", "join"),
     ("media_player", "unjoin"),
+    ("music_assistant", "transfer_queue"),
+    ("music_assistant", "play_announcement"),
     ("vacuum", "clean_area"),
     ("vacuum", "send_command"),
 )
 WITH_BATH = {"group_members": [PLAYERS[1]]}
 WITH_HIDDEN = {"group_members": [PLAYERS[2]]}
+FROM_BATH, FROM_HIDDEN = ({"source_player": player} for player in PLAYERS[1:])
 ROOMS = {"cleaning_area_id": ["kitchen"]}
 
 RUNS, ASKS = "", "needs a person's confirmation"
@@ -53,6 +56,10 @@ MATRIX = [
     ("media_player.join", PLAYERS[2], WITH_BATH, (HIDES, HIDES, HIDES, HIDES)),
     ("media_player.unjoin", PLAYERS[1], {}, (RUNS, RUNS, RIGHT, RUNS)),
     ("media_player.unjoin", PLAYERS[2], {}, (HIDES, HIDES, HIDES, HIDES)),
+    ("music_assistant.transfer_queue", PLAYERS[0], FROM_BATH, (RUNS, RUNS, RIGHT, RUNS)),
+    ("music_assistant.transfer_queue", PLAYERS[0], FROM_HIDDEN, (HIDES, HIDES, RIGHT, HIDES)),
+    ("music_assistant.transfer_queue", PLAYERS[2], FROM_BATH, (HIDES, HIDES, HIDES, HIDES)),
+    ("music_assistant.play_announcement", PLAYERS[0], {"message": "x"}, ("not offered",) * 4),
     ("vacuum.clean_area", VACUUM, ROOMS, (RUNS, RUNS, RIGHT, RUNS)),
     ("vacuum.clean_area", VACUUM, {**ROOMS, "area_id": "bath"}, ("Targets",) * 4),
     ("vacuum.send_command", VACUUM, {"command": "x"}, ("not offered",) * 4),
@@ -135,7 +142,8 @@ async def test_rules_of_the_household(agent: Agent, decision: str) -> None:
 
 
 async def test_a_rule_for_a_speaker_that_plays_along(agent: Agent) -> None:
-    """A speaker that the rules protect joins no group, whoever leads it."""
+    """A speaker that the rules protect joins no group, whoever leads it, and no music is taken from it."""
     await agent.set_options(policy_choices=[{"decision": "never", "entities": [PLAYERS[1]]}])
-    call = call_of("media_player.join", PLAYERS[0], WITH_BATH)
-    assert await outcome(agent, call, speaker(agent.hass, "administrator"))
+    for service, data in (("media_player.join", WITH_BATH), ("music_assistant.transfer_queue", FROM_BATH)):
+        call = call_of(service, PLAYERS[0], data)
+        assert await outcome(agent, call, speaker(agent.hass, "administrator"))

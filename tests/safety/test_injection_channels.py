@@ -19,6 +19,7 @@ from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.texts import quoted
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall, SupportsResponse
+from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.custom_tools import async_offer
@@ -36,6 +37,7 @@ from tests.helpers.injected import (
 )
 from tests.helpers.injection import payloads
 from tests.helpers.mcp_kitchens import kitchens
+from tests.helpers.music import FEATURES as PLAYER_FEATURES
 from tests.servers.mcp_server import McpServer
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.obedient import Demand, Obedient
@@ -88,6 +90,18 @@ class Ways:
         hass.services.async_register(
             "calendar", "get_events", events, supports_response=SupportsResponse.ONLY
         )
+
+        async def music(call: ServiceCall) -> dict[str, Any]:
+            title = written(self.content)
+            track = {"name": title, "media_type": "track", "uri": "library://track/1"}
+            return {"tracks": [{**track, "artists": [{"name": title}]}]}
+
+        hass.services.async_register(
+            "music_assistant", "search", music, supports_response=SupportsResponse.ONLY
+        )
+        box = er.async_get(hass).async_get_or_create("media_player", "music_assistant", "box").entity_id
+        hass.states.async_set(box, "idle", {"friendly_name": "Box", "supported_features": PLAYER_FEATURES})
+        async_expose_entity(hass, "conversation", box, True)
         hass.states.async_set("calendar.home", "off", {"friendly_name": "Home"})
         async_expose_entity(hass, "conversation", "calendar.home", True)
         async_expose_entity(hass, "conversation", "media_player.radio", True)
@@ -127,6 +141,8 @@ CALLS: dict[str, Callable[[int], tuple[str, dict[str, Any]]]] = {
     "mcp": lambda _: ("kitchen_read_note", {}),
     "external_llm": lambda number: ("query_external_llm", {"prompt": f"Question {number}"}),
     "calendar": lambda _: ("calendar", {"start": "2030-01-01", "end": "2030-01-02"}),
+    "briefing": lambda _: ("activity", {"action": "briefing"}),
+    "music": lambda number: ("play_media", {"query": f"song {number}", "player": "box", "action": "search"}),
     "titles": lambda _: ("ha_query", {"entity_id": "media_player.radio"}),
     "release notes": lambda _: ("ha_query", {"entity_id": "update.hub", "attributes": ["release_summary"]}),
     "script": lambda _: ("script__note", {"page": "1"}),

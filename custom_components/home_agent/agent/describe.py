@@ -171,7 +171,7 @@ class NameCase(StrEnum):
 
 
 CASES: Final = dict.fromkeys(
-    ("toggled", "unmuted", "undone", "plan_cancelled", SERVICE), NameCase.PREPOSITION
+    ("toggled", "unmuted", "undone", "plan_cancelled", "music_moved", SERVICE), NameCase.PREPOSITION
 )
 """How the targets of an act are named; those of others are the object of the verb."""
 TITLED: Final = frozenset(("automation", "scene", SCRIPT, "update"))

@@ -11,19 +11,24 @@ from homeassistant.helpers.selector import (
     EntitySelector,
     EntitySelectorConfig,
     EntityWithDeviceFilterSelectorConfig,
+    TimeSelector,
 )
 
 from ..domains import DOMAINS
 from ..errors import InvalidInput
 from ..proactive.rules import (
     ALOUD,
+    ARRIVALS,
     ASK,
     ASK_ENTITIES,
+    AT,
+    BRIEFING,
     DURATION,
     ENTITIES,
     OWN_RULE,
     PERSONS,
     RULE,
+    SPOKEN,
     STATE,
     TEMPLATES,
     URGENT,
@@ -57,6 +62,20 @@ _ABLE: Final = sorted(
 
 def rule_fields(rule: Mapping[str, Any], *, is_stored: bool) -> tuple[Field, ...]:
     """Return the fields that a rule needs; one that is stored can be removed."""
+    fields = _briefing_fields() if rule[RULE] == BRIEFING else _watching_fields(rule)
+    return (*fields, switch(REMOVE)) if is_stored else tuple(fields)
+
+
+def _persons(key: str) -> Field:
+    config = EntitySelectorConfig(domain="person", multiple=True)
+    return Field(key=key, selector=EntitySelector(config), clean=clean_names)
+
+
+def _briefing_fields() -> list[Field]:
+    return [Field(key=AT, selector=TimeSelector()), _persons(ARRIVALS), _persons(PERSONS), switch(SPOKEN)]
+
+
+def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
     template = TEMPLATES[rule[RULE]]
     watched = EntitySelectorConfig(multiple=True)
     if template.kinds:
@@ -76,11 +95,7 @@ def rule_fields(rule: Mapping[str, Any], *, is_stored: bool) -> tuple[Field, ...
             clean=_clean_duration,
             show=shown_span,
         ),
-        Field(
-            key=PERSONS,
-            selector=EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
-            clean=clean_names,
-        ),
+        _persons(PERSONS),
     ]
     if not template.urgent:
         fields.append(switch(URGENT))
@@ -98,7 +113,7 @@ def rule_fields(rule: Mapping[str, Any], *, is_stored: bool) -> tuple[Field, ...
                 switch(ALOUD),
             ),
         )
-    return (*fields, switch(REMOVE)) if is_stored else tuple(fields)
+    return fields
 
 
 def _entities(values: Any) -> list[str]:
@@ -123,7 +138,10 @@ def check_rule(rule: Mapping[str, Any], typed: Mapping[str, Any]) -> Checked:
     checked = check(rule_fields(rule, is_stored=False), typed, {})
     values = checked.values = {key: value for key, value in checked.values.items() if value}
     entities, verb = values.get(ENTITIES, []), values.get(ASK)
-    if rule[RULE] == OWN_RULE and not (entities and values.get(STATE)):
+    if rule[RULE] == BRIEFING:
+        if not (values.get(AT) or values.get(ARRIVALS)):
+            checked.fail(AT, InvalidInput("proactive_briefing"))
+    elif rule[RULE] == OWN_RULE and not (entities and values.get(STATE)):
         checked.fail(STATE if entities else ENTITIES, InvalidInput("proactive_state_missing"))
     elif not template.kinds and not entities:
         checked.fail(ENTITIES, InvalidInput("proactive_entities_missing"))
@@ -147,7 +165,8 @@ def rule_line(hass: HomeAssistant, rule: Mapping[str, Any], names: Mapping[str, 
     """Return what the list says of a rule: its name, and which entities it watches."""
     watched = [
         state.name if (state := hass.states.get(entity_id)) else entity_id
-        for entity_id in rule.get(ENTITIES) or ()
+        for entity_id in rule.get(ENTITIES) or rule.get(ARRIVALS) or ()
     ]
-    parts = [names[rule[RULE]], ", ".join(watched[:3]), str(rule.get(STATE) or "")]
+    told = str(rule.get(STATE) or rule.get(AT, "")[:5])
+    parts = [names[rule[RULE]], ", ".join(watched[:3]), told]
     return " · ".join(filter(None, parts))

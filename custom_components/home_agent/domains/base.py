@@ -252,6 +252,11 @@ class DomainFacts:
     """Services that change something, called on entities by tools other than ha_control."""
     reads: frozenset[str] = frozenset()
     """Services that only answer."""
+    untargeted: frozenset[str] = frozenset()
+    """Services that take no target; who may read the entities of their calls may call them."""
+    comes_to: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    """What services do to entities of other kinds, by whose rules they are judged as well: to their targets,
+    under an empty key, and to the entity that a key of their data names."""
     lasting: frozenset[str] = frozenset()
     """Services that end only minutes later, when all of it is done."""
     untold: frozenset[str] = frozenset()

@@ -92,6 +92,8 @@ def _restore(was: FormerState) -> ServiceCalls:
 
 
 def _lost(service: str, _data: Mapping[str, Any], before: Collection[str]) -> str | None:
+    if service == "transfer_queue":
+        return "plays what was moved to it; play_media moves it back"
     is_lost = service == "play_media" and not PLAYING.isdisjoint(before)
     return "what played before does not come back by itself" if is_lost else None
 

@@ -29,10 +29,13 @@ from ..tools.control.planning import PROPOSED
 
 RULE, ENTITIES, STATE, DURATION, PERSONS = "rule", "entities", "state", "duration", "persons"
 URGENT, ASK, ASK_ENTITIES, ALOUD = "urgent", "ask", "ask_entities", "aloud"
-"""Keys of the items of the `proactive_rules` option."""
+AT, ARRIVALS, SPOKEN = "at", "arrivals", "spoken"
+"""Keys of the items of the `proactive_rules` option; the last ones are those of a briefing."""
 
 OWN_RULE: Final = "state"
 """The rule whose state the household chooses."""
+BRIEFING: Final = "briefing"
+"""The rule that tells of the day, and watches nothing."""
 
 NIGHT: Final = "night"
 RAIN: Final = "rain"
@@ -160,6 +163,7 @@ TEMPLATES: Final[Mapping[str, RuleTemplate]] = {
     ),
     "appliance_finished": RuleTemplate(test=_is_idle, duration=timedelta(minutes=5), ends=True),
     OWN_RULE: RuleTemplate(duration=timedelta(0)),
+    BRIEFING: RuleTemplate(duration=timedelta(0), asks=False),
 }
 """The templates to choose from. A template without kinds needs entities."""
 
@@ -209,11 +213,11 @@ class ProactiveRule:
 
 
 def read_rules(stored: Iterable[Mapping[str, Any]]) -> list[ProactiveRule]:
-    """Return the rules of the option without invalid items."""
+    """Return the rules of the option that watch something, without invalid items."""
     rules = []
     for item in stored:
         name = str(item.get(RULE, ""))
-        if (template := TEMPLATES.get(name)) is None:
+        if (template := TEMPLATES.get(name)) is None or name == BRIEFING:
             continue
         duration = read_span(item[DURATION]) if item.get(DURATION) else template.duration
         rules.append(

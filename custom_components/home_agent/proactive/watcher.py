@@ -28,6 +28,7 @@ from ..memory.learner.habits import Habit
 from ..safety.confirmation import ActionOutcome
 from ..tools.automating.kept import OwnAutomations
 from ..tools.guard import Guard
+from .briefing import Brief, Briefings, read_briefings
 from .messenger import Messenger, speakable
 from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule, read_rules
 from .state import ProactiveState, Watch
@@ -81,7 +82,6 @@ class RuleWatcher:
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start watching; return a function that stops it."""
-        self._state.keep_rules(self._rules)
 
         @callback
         def hours_changed(_now: datetime) -> None:
@@ -354,8 +354,10 @@ class Proactive:
         habits: Callable[[], Sequence[Habit]],
         asker: Questions,
         automations: OwnAutomations,
+        brief: Brief,
     ) -> None:
         self.messenger = messenger = Messenger(hass, entry_id, settings, state, emitter)
+        self._state = state
         self._enabled = bool(settings[CONF_PROACTIVE])
         self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])
         self.suggestions = Suggestions(
@@ -368,16 +370,19 @@ class Proactive:
             habits=habits,
             automations=automations,
         )
-        self._watcher = RuleWatcher(
-            hass, read_rules(settings[CONF_PROACTIVE_RULES]), state, messenger, house, asker
-        )
+        stored = settings[CONF_PROACTIVE_RULES]
+        rules, briefings = read_rules(stored), read_briefings(stored, messenger.quiet)
+        self._watcher = RuleWatcher(hass, rules, state, messenger, house, asker)
+        self._briefings = Briefings(hass, settings, briefings, state, messenger, asker, brief)
+        self._kept = [*(rule.key for rule in rules), *(briefing.key for briefing in briefings)]
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start if the option enables it; return the stop function."""
         if not self._enabled:
             return lambda: None
-        ends = [self._watcher.async_start()]
+        self._state.keep_rules(self._kept)
+        ends = [self._watcher.async_start(), *self._briefings.async_start()]
         if self._suggests:
             ends.append(self.suggestions.async_start())
 

@@ -330,6 +330,15 @@ class _Opener:
             place = replace(place, variables=given if isinstance(given, Mapping) else {})
         if not entity_ids:
             yield Effect(domain, service, inside=place.inside)
+        for key, action in DOMAINS[domain].comes_to.get(service, {}).items():
+            try:
+                named = cv.entity_ids(resolve(data.get(key) or [], place.variables)) if key else entity_ids
+            except NotKnown, probatio.Invalid:
+                yield Effect(domain, service, known=False, inside=place.inside)
+            else:
+                of_domain, _, of_service = action.partition(".")
+                for entity_id in named:
+                    yield from self._on_entity(of_domain, of_service, entity_id, place)
         if (groups := DOMAINS[domain].groups) and service == groups.join:
             try:
                 added = cv.entity_ids(resolve(data.get(groups.members) or [], place.variables))

@@ -22,9 +22,11 @@ from ..planned.records import Giver, PlannedItem
 from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
 from ..safety.journal import SCENE, EarlierState, Ledger, RecordedAction
+from ..texts import leaves
 from ..timespans import format_local
 from .automating.kept import AutomationEdit, OwnAutomations, async_undo_edit, edit_rows, last_edit
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun
+from .briefing import async_briefing
 from .causes import async_why
 from .control.planning import (
     NOT_EXPOSED,
@@ -55,6 +57,8 @@ from .query.present import differences
 from .resolving.resolver import Target, mention
 from .results import ToldAct
 
+BRIEFING: Final = "briefing"
+"""The action that tells what somebody should know of today."""
 MAX_AGE: Final = timedelta(hours=24)
 HIDDEN: Final = "changed devices too that are not exposed; these stay as they are"
 MOVING: Final = "todo."
@@ -278,7 +282,7 @@ class ActivityTool(HomeAgentTool):
     names_targets = True
     reverses = True
     title = "What was done"
-    description = "List your last actions, or undo the last request or only its entity_id."
+    description = "List your last actions, undo the last request or only its entity_id."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
 
     def __init__(
@@ -292,7 +296,7 @@ class ActivityTool(HomeAgentTool):
         self._planned = planned
         self._automations = automations
         offered = {
-            probatio.Required("action"): probatio.In(["list", "undo"]),
+            probatio.Required("action"): probatio.In(["list", "undo", BRIEFING]),
             probatio.Optional("entity_id"): [str],
         }
         self.parameters = probatio.Schema(
@@ -323,6 +327,7 @@ class ActivityTool(HomeAgentTool):
             return
         yield from outside_rows(result.get("planned"))
         yield from outside_rows(result.get("cancelled"))
+        yield from map(str, leaves(result.get("calendar", [])))
         rows = result.get("newest_first")
         for row in rows if isinstance(rows, list) else ():
             changes = row.get("to") if isinstance(row, dict) else None
@@ -343,7 +348,9 @@ class ActivityTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """List or undo."""
+        """List or undo, or tell of today."""
+        if args["action"] == BRIEFING:
+            return await async_briefing(run, self._planned) or "Nothing is known of today."
         actions = self._actions(run.guard.journal.ledger, run.speaker)
         target = Target.from_args(args)
         if args["action"] == "undo":

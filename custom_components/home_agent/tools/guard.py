@@ -75,7 +75,7 @@ GATED_OFF: Final = (
 """What is said where they are switched off."""
 PLACES: Final = ("area_id", "device_id", "floor_id", "label_id")
 MAX_DEPTH: Final = 20
-UNNAMED: Final = frozenset({"media_player", "todo", "calendar"})
+UNNAMED: Final = frozenset({"media_player", "music_assistant", "todo", "calendar"})
 """What a turn may change after it has read text from outside, without the person naming it: a recipe is put
 on the list, and a song that was found is played where the person is."""
 

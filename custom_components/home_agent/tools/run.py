@@ -67,15 +67,17 @@ async def async_make(hass: HomeAssistant, journal: Journal, call: ServiceCall, s
 
 
 async def async_read(hass: HomeAssistant, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
-    """Call a service that only answers; return what it says, by entity.
+    """Call a service that only answers; return what it says, by entity if it has targets.
 
     Raises PermissionDenied or ToolExecutionError.
     """
+    is_untargeted = call.service in DOMAINS[call.domain].untargeted
+    target = {} if is_untargeted else {ATTR_ENTITY_ID: list(call.entity_ids)}
     with _service_errors(call):
         answer = await hass.services.async_call(
             call.domain,
             call.service,
-            {**call.data, ATTR_ENTITY_ID: list(call.entity_ids)},
+            {**call.data, **target},
             blocking=True,
             # Home Assistant wants the right to control for any service; to read, that to read is enough.
             context=Context(parent_id=speaker.context.id),

@@ -56,7 +56,7 @@ from ..const import (
 from ..issues import report, withdraw
 from ..knowledge.house import AREAS, DEVICES, EXCLUDED, FLOORS, LABELS, LISTED
 from ..knowledge.speaker import DEVICE, PERSON
-from ..proactive.rules import ENTITIES, PERSONS as TOLD
+from ..proactive.rules import ARRIVALS, ENTITIES, PERSONS as TOLD
 from ..runtime import Agent
 from ..safety.rules import (
     ADMINISTRATORS,
@@ -96,7 +96,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     CONF_DEVICE_PERSONS: (DEVICE, PERSON),
     CONF_NOTIFY_TARGETS: (PERSON, TARGETS),
     CONF_TELEGRAM_CHATS: (PERSON,),
-    CONF_PROACTIVE_RULES: (ENTITIES, TOLD),
+    CONF_PROACTIVE_RULES: (ENTITIES, TOLD, ARRIVALS),
 }
 """The keys of names in the items of an option; the items of the others are names themselves."""
 SWITCHES: Final = {CONF_TELEGRAM_CHATS: CONF_TELEGRAM, CONF_PROACTIVE_RULES: CONF_PROACTIVE}

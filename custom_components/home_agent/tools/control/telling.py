@@ -70,6 +70,7 @@ BY_SERVICE: Final[Mapping[str, str]] = {
     "toggle": "toggled",
     "set_cover_position": "moved",
     "set_valve_position": "moved",
+    "transfer_queue": "music_moved",
 }
 """The act of a service that no action of its domain calls alone."""
 BY_STATE: Final = frozenset(("on", "off", "open", "closed", "opening", "closing"))

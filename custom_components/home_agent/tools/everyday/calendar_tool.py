@@ -99,8 +99,8 @@ class CalendarTool(HomeAgentTool):
         day = dt_util.as_local(begin).date()
         everywhere = records_of(run, DOMAIN)
         try:
-            others = await _async_events(run, everywhere, begin, finish)
-            of_day = await _async_events(run, everywhere, start_of(day), end_of(day))
+            others = await async_events(run, everywhere, begin, finish)
+            of_day = await async_events(run, everywhere, start_of(day), end_of(day))
         except PermissionDenied, ToolExecutionError:  # not all calendars can be read
             others, of_day = [], []
         data = {"summary": title, **times}
@@ -112,9 +112,9 @@ class CalendarTool(HomeAgentTool):
             "calendar": one_line(chosen.name, MAX_TITLE),
         }
         if others:
-            result["at_the_same_time"] = _as_events(others[:MAX_CONFLICTS], everywhere)
+            result["at_the_same_time"] = as_events(others[:MAX_CONFLICTS], everywhere)
         if same := [row for row in of_day if squash(str(row[2].get("summary") or "")) == squash(title)]:
-            result |= {"already_there": _as_events(same[:MAX_CONFLICTS], ()), "note": STAYS}
+            result |= {"already_there": as_events(same[:MAX_CONFLICTS], ()), "note": STAYS}
         return result
 
 
@@ -134,19 +134,19 @@ async def _async_read(
     chosen = permitted(run, records)
     if name:
         chosen = named(run, records, name) or [choose_one(run, records, name, "calendar")]
-    rows = await _async_events(run, chosen, begin, end)
+    rows = await async_events(run, chosen, begin, end)
     result: dict[str, JsonValueType] = {
         "period": f"{format_local(begin)} to {format_local(end)}",
-        "events": _as_events(rows[:MAX_EVENTS], chosen),
+        "events": as_events(rows[:MAX_EVENTS], chosen),
     }
     if len(rows) > MAX_EVENTS:
         result["left_out"] = len(rows) - MAX_EVENTS
-    if start is None and not rows and (after := await _async_events(run, chosen, end, end + NEXT)):
-        result["next"] = _as_events(after[:1], chosen)[0]
+    if start is None and not rows and (after := await async_events(run, chosen, end, end + NEXT)):
+        result["next"] = as_events(after[:1], chosen)[0]
     return result
 
 
-async def _async_events(
+async def async_events(
     run: ToolRun, chosen: Sequence[EntityRecord], begin: datetime, end: datetime
 ) -> list[Event]:
     """Return the events of calendars in a period, in order."""
@@ -178,7 +178,7 @@ def _end(text: str, start: date | datetime | None, language: str) -> date | date
     return end if isinstance(end, date) else read_moment(text, language, "end")
 
 
-def _as_events(rows: Sequence[Event], calendars: Sequence[EntityRecord]) -> list[JsonValueType]:
+def as_events(rows: Sequence[Event], calendars: Sequence[EntityRecord]) -> list[JsonValueType]:
     """Return events as the model reads them; of one that takes whole days the end is its last day.
 
     The calendar is named where the events are of several.

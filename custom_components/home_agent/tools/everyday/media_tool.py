@@ -1,17 +1,30 @@
-"""play_media: music, radio and films by their names, found in what a player knows."""
+"""play_media: music, radio and films by their names, found in what a player knows.
+
+Where Music Assistant is installed, its search knows who made what, and its queues move between rooms. Its
+players are players of Home Assistant that hand `media_player.play_media` to it, so that rules, questions and
+undo are the same for all players.
+"""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, override
 
 import probatio
 
 from homeassistant.components.media_player.const import MediaPlayerDeviceClass
-from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, STATE_BUFFERING, STATE_PLAYING
-from homeassistant.core import HomeAssistant
-from homeassistant.helpers import llm
+from homeassistant.const import (
+    ATTR_DEVICE_CLASS,
+    ATTR_SUPPORTED_FEATURES,
+    STATE_BUFFERING,
+    STATE_PAUSED,
+    STATE_PLAYING,
+    STATE_UNAVAILABLE,
+)
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.util.json import JsonValueType
 
 from ...domains.features import feature_bits, supports
@@ -67,6 +80,22 @@ MAX_QUERY: Final = 120
 MAX_TITLE: Final = 120
 MAX_OTHERS: Final = 4
 MAX_FOUND: Final = 15
+ENQUEUED: Final = {"queue": "add", "next": "next"}
+"""Actions that leave alone what plays, and how Home Assistant calls them."""
+ACTIONS: Final = ("play", "queue", "search")
+MUSIC_ACTIONS: Final = (*ACTIONS, "next", "move")
+"""What is offered where players of Music Assistant are."""
+MUSIC_SLOTS: Final = {"artist": str, "album": str, "radio_mode": bool}
+MUSIC: Final = "music_assistant"
+MUSIC_LISTS: Final = ("artists", "playlists", "radio", "tracks", "albums", "podcasts", "audiobooks")
+"""The lists of a search. Of what is called the same the first one is meant."""
+MUSIC_KINDS: Final = {
+    **{kind: [kind] for kind in ("track", "album", "artist", "playlist", "podcast")},
+    "genre": ["playlist", "radio"],
+    "station": ["radio"],
+}
+"""Kind: the kinds of Music Assistant that it means."""
+PLAYS: Final = frozenset((STATE_PLAYING, STATE_BUFFERING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +106,13 @@ class MediaMatch:
     kind: str
     content_id: str
     content_type: str
+    by: str = ""
+    """Who made it, where that is known."""
 
     def as_result(self) -> dict[str, JsonValueType]:
         """Return what the model is told of it."""
-        return {"title": one_line(self.title, MAX_TITLE), "kind": self.kind}
+        by: dict[str, JsonValueType] = {"by": self.by} if self.by else {}
+        return {"title": one_line(self.title, MAX_TITLE), "kind": self.kind, **by}
 
 
 async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
@@ -98,6 +130,86 @@ async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None)
         if matches := list(_playable(getattr(result, "result", ()))):
             break
     return sorted(matches, key=lambda match: squash(match.title) != squash(query))
+
+
+@callback
+def is_music_player(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether a player is one of Music Assistant's."""
+    entry = er.async_get(hass).async_get(entity_id)
+    return entry is not None and entry.platform == MUSIC
+
+
+async def _async_find_music(
+    run: ToolRun, entity_id: str, query: str, kind: str | None, artist: str, album: str
+) -> list[MediaMatch]:
+    """Return the matches of Music Assistant, the most alike first; what the artist has not made is left out.
+
+    Raises PermissionDenied for what the speaker may not read, ToolExecutionError for a failed search, and
+    where others have made all that was found.
+    """
+    entry, name = er.async_get(run.hass).async_get(entity_id), query or album or artist
+    given = {"artist": artist, "album": album}
+    by = {key: value for key, value in given.items() if value and value != name}
+    kinds = ["artist"] if name == artist else ["album"] if name == album else []
+    kinds = kinds or (["track"] if album else ["track", "album"] if artist else [])
+    data: dict[str, Any] = {"config_entry_id": entry.config_entry_id if entry else "", "name": name, **by}
+    data |= {"media_type": wanted} if (wanted := MUSIC_KINDS.get(kind or "", kinds)) else {}
+    call = ServiceCall(
+        domain=MUSIC, service="search", entity_ids=(entity_id,), data={**data, "limit": MAX_FOUND}
+    )
+    answer = await run.read(call) if kind not in WATCHED else {}
+    matches = []
+    for item in (item for key in MUSIC_LISTS for item in answer.get(key) or ()):
+        title, media_type, uri = (str(item.get(key) or "") for key in ("name", "media_type", "uri"))
+        makers = ", ".join(str(each.get("name")) for each in item.get("artists") or ())
+        if is_harmless(uri):
+            matches.append(MediaMatch(title, media_type, uri, media_type, one_line(makers, MAX_TITLE)))
+    own = [match for match in matches if "artist" not in by or _likeness(artist, match.by) >= SURE]
+    if matches and not own:
+        listed = "; ".join(f"{match.title} by {match.by}" for match in matches[:MAX_OTHERS])
+        problem = ToolExecutionError(f"Nothing of that name by {artist}. There is: {listed}. Say so, and ask")
+        problem.quotes = True
+        raise problem
+    return sorted(own, key=lambda match: -_likeness(name, match.title))
+
+
+async def _async_move(run: ToolRun, player: str | None, source: str | None) -> JsonValueType:
+    """Move what plays to another player of Music Assistant.
+
+    Raises ValidationError for players that are not clear, ToolExecutionError where nothing can be moved.
+    """
+    hass = run.hass
+    records = records_of(run, DOMAIN, lambda state: is_music_player(hass, state.entity_id))
+    states = {one: state for one in records if (state := hass.states.get(one.entity_id)) is not None}
+    target = choose_one(run, records, player, "player")
+    others = [one for one in states if one != target and run.reader.sees(one.entity_id)]
+    plays = [one for one in others if states[one].state in PLAYS]
+    movable = plays or [one for one in others if states[one].state == STATE_PAUSED]
+    if not movable:
+        here = states[target].state in PLAYS
+        problem = "It plays there already" if here else "Nothing is playing that could be moved"
+        raise ToolExecutionError(f"{problem}. Say so")
+    now = choose_one(run, movable, source, "source")
+    before = states[now]
+    expected = Expectation(frozenset((before.state,)), passing=PLAYS)
+    settling = Settling(hass, {target.entity_id: expected})
+    data = {"source_player": now.entity_id}
+    try:
+        await run.call(
+            ServiceCall(domain=MUSIC, service="transfer_queue", entity_ids=(target.entity_id,), data=data)
+        )
+        await settling.async_wait()
+    finally:
+        settling.stop()
+    after = hass.states.get(target.entity_id)
+    result: dict[str, JsonValueType] = {
+        "moved_to": target.entity_id,
+        "from": now.entity_id,
+        "state": one_line(after.state, MAX_TITLE) if after else "unknown",
+    }
+    if title := before.attributes.get("media_title"):
+        result["started"] = {"title": one_line(str(title), MAX_TITLE)}
+    return result
 
 
 async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
@@ -169,15 +281,16 @@ class MediaTool(HomeAgentTool):
     names_targets = True
     title = "Play music and films"
     description = "Play a title, artist, album, genre, station or film. player: name or room."
-    unoffered = ("kind",)
     domain = DOMAIN
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
     parameters = probatio.Schema(
         {
-            probatio.Required("query"): str,
+            probatio.Optional("query"): str,
             probatio.Optional("player"): str,
             probatio.Optional("kind"): probatio.In(list(KINDS)),
-            probatio.Optional("action"): probatio.In(["play", "queue", "search"]),
+            **{probatio.Optional(slot): kind for slot, kind in MUSIC_SLOTS.items()},
+            probatio.Optional("source"): str,
+            probatio.Optional("action"): probatio.In([*MUSIC_ACTIONS, "transfer"]),
         }
     )
 
@@ -200,6 +313,11 @@ class MediaTool(HomeAgentTool):
         return bool(self._able)
 
     @override
+    def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
+        """Return the parameters as JSON Schema, with those of Music Assistant where it has players."""
+        return _offered(any(is_music_player(hass, record.entity_id) for record in house.of_domain(DOMAIN)))
+
+    @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
         return args.get("action") == "search"
 
@@ -211,7 +329,13 @@ class MediaTool(HomeAgentTool):
         items = [result.get("started")]
         for key in ("found", "others"):
             items += rows if isinstance(rows := result.get(key), list) else []
-        return [str(item["title"]) for item in items if isinstance(item, dict)]
+        return [
+            str(item[key])
+            for item in items
+            if isinstance(item, dict)
+            for key in ("title", "by")
+            if key in item
+        ]
 
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
@@ -222,6 +346,8 @@ class MediaTool(HomeAgentTool):
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         if not isinstance(result, Mapping) or result.get("state") != STATE_PLAYING or "queued" in result:
             return ()
+        if "moved_to" in result:
+            return (ToldAct(key="music_moved", entity_ids=(str(result["moved_to"]),)),)
         if not isinstance(started := result.get("started"), Mapping):
             return ()
         return (ToldAct(key="plays", names=[str(started["title"])]),)
@@ -232,49 +358,85 @@ class MediaTool(HomeAgentTool):
 
         Raises ValidationError for a player that is not clear, ToolExecutionError where nothing is found.
         """
-        query = one_line(args["query"].strip(), MAX_QUERY)
-        if not query:
+        query, artist, album = (
+            one_line((args.get(slot) or "").strip(), MAX_QUERY) for slot in ("query", "artist", "album")
+        )
+        action, kind = args.get("action") or "play", args.get("kind")
+        if action in ("move", "transfer"):
+            return await _async_move(run, args.get("player"), args.get("source"))
+        if not (query or artist or album):
             raise ValidationError("query: say what is to be played")
-        action = args.get("action") or "play"
-        features = (FINDING, PLAY, *((ENQUEUE,) if action == "queue" else ()))
+        features = (FINDING, PLAY, *((ENQUEUE,) if action in ENQUEUED else ()))
         records = records_of(run, DOMAIN, lambda state: all(supports(state, each) for each in features))
         states = {record: run.hass.states.get(record.entity_id) for record in records}
 
+        def is_in(record: EntityRecord, shown: str) -> bool:
+            state = states[record]
+            return state is not None and state.state == shown
+
         def has_screen_meant(record: EntityRecord) -> bool:
             state = states[record]
-            kind = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
-            return (kind == MediaPlayerDeviceClass.TV) == (args.get("kind") in WATCHED)
+            device_class = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
+            return (device_class == MediaPlayerDeviceClass.TV) == (kind in WATCHED)
 
-        def plays(record: EntityRecord) -> bool:
-            state = states[record]
-            return state is not None and state.state == STATE_PLAYING
-
-        # Of several in one room the one that can search, the screen for films, the one that is playing.
-        better = (lambda record: supports(states[record], SEARCH), has_screen_meant, plays)
+        # Of several in one room the one that is there, that can search, the screen for films and Music
+        # Assistant for the rest, the one that is playing.
+        better = (
+            lambda record: not is_in(record, STATE_UNAVAILABLE),
+            lambda record: supports(states[record], SEARCH),
+            has_screen_meant,
+            lambda record: is_music_player(run.hass, record.entity_id) != (kind in WATCHED),
+            lambda record: is_in(record, STATE_PLAYING),
+        )
         player = choose_one(run, records, args.get("player"), "player", better=better)
-        found = await async_find(run, player.entity_id, query, args.get("kind"))
+        is_music = is_music_player(run.hass, player.entity_id)
+        if is_in(player, STATE_UNAVAILABLE):
+            raise ToolExecutionError(f"{one_line(player.name, MAX_TITLE)} is not available now. Say so")
+        if args.get("radio_mode") and not is_music:
+            raise ValidationError("radio_mode: only players of Music Assistant go on with similar music")
+        if is_music:
+            found = await _async_find_music(run, player.entity_id, query, kind, artist, album)
+        else:
+            asked = " ".join(filter(None, (artist, album, query)))
+            found = await async_find(run, player.entity_id, asked, kind)
         if not found:
-            raise ToolExecutionError("The player finds nothing of that name that it can play")
+            raise ToolExecutionError("The player finds nothing of that name that it can play. Say so")
         on = one_line(player.name, MAX_TITLE)
         if action == "search":
             return {"found": [item.as_result() for item in found[:MAX_FOUND]], "on": on}
-        data = {"media_content_id": found[0].content_id, "media_content_type": found[0].content_type}
-        data |= {"enqueue": "add"} if action == "queue" else {}
+        data: dict[str, Any] = {
+            "media_content_id": found[0].content_id,
+            "media_content_type": found[0].content_type,
+            **({"enqueue": ENQUEUED[action]} if action in ENQUEUED else {}),
+            **({"extra": {"radio_mode": True}} if args.get("radio_mode") else {}),
+        }
         expected = Expectation(frozenset((STATE_PLAYING,)), passing=frozenset((STATE_BUFFERING,)))
         settling = Settling(run.hass, {player.entity_id: expected})
         try:
             await run.call(
                 ServiceCall(domain=DOMAIN, service="play_media", entity_ids=(player.entity_id,), data=data)
             )
-            if action != "queue":
+            if action not in ENQUEUED:
                 await settling.async_wait()
         finally:
             settling.stop()
         state = run.hass.states.get(player.entity_id)
         shows = one_line(state.state, MAX_TITLE) if state else "unknown"
         result: dict[str, JsonValueType] = {"started": found[0].as_result(), "on": on, "state": shows}
-        if action == "queue":
+        if action in ENQUEUED:
             result["queued"] = True
         if others := found[1 : 1 + MAX_OTHERS]:
             result["others"] = [item.as_result() for item in others]
         return result
+
+
+@cache
+def _offered(has_music: bool) -> Mapping[str, Any]:
+    """Return the parameters as models are offered them."""
+    slots: dict[Any, Any] = {probatio.Optional("query") if has_music else probatio.Required("query"): str}
+    slots[probatio.Optional("player")] = str
+    if has_music:
+        slots |= {probatio.Optional(slot): kind for slot, kind in MUSIC_SLOTS.items()}
+    slots[probatio.Optional("action")] = probatio.In(list(MUSIC_ACTIONS if has_music else ACTIONS))
+    schema = probatio.to_openapi(probatio.Schema(slots), openapi_version="3.1.0")
+    return {key: value for key, value in schema.items() if key != "additionalProperties"}
