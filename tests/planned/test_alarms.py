@@ -25,7 +25,7 @@ pytestmark = pytest.mark.freeze_time(NOW)
 
 SEVEN = 21 * 3600
 """Seconds until seven in the morning."""
-SET = {"action": "set_alarm", "when": "7:00"}
+SET = {"action": "wake", "when": "7:00"}
 RINGS = "Your alarm clock: it is {}."
 
 
@@ -56,7 +56,7 @@ async def test_rings_until_stopped(satellite: Satellite, agent: Agent, wait: Wai
     """It is announced each minute until somebody in the room says stop, which no model has to hear."""
     told = async_capture_events(agent.hass, EVENT_TIMER_FINISHED)
     result = await _async_call(agent, satellite, **SET, name="gym")
-    assert result["set"]["alarm"] == "rings until stopped"
+    assert result["set"]["rings"] == "until stopped"
     await wait(SEVEN + 1)
     await wait(60)
     first, second = satellite.said
@@ -114,7 +114,7 @@ async def test_weekdays(satellite: Satellite, agent: Agent, wait: Wait) -> None:
     for _day in range(2):  # Thursday and Friday
         await wait(SEVEN + 1 if not satellite.said else 24 * 3600)
         result = await _async_call(agent, satellite, "I'm awake", action="cancel")
-        assert "rings since 07:00" in str(result["cancelled"])
+        assert "since 07:00" in str(result["cancelled"])
         assert "on weekdays at 07:00 stays set" in result["note"]
     assert len(satellite.said) == 2
     for _day in range(2):
@@ -235,6 +235,24 @@ async def test_rules_hold(
     assert house.sent["tom"] == []
 
 
+async def test_rights_hold(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """It does not ring on a speaker that its owner may not control when it is due."""
+    await hass.config.async_set_time_zone("UTC")
+    house = await async_talking_house(hass, model_server, quick_confirmations=False)
+    add_speaker(house, "Bedroom")
+    satellite = house.satellites["Bedroom"]
+    satellite.broken = True
+    await call(house.agent, **SET, context=house.anna, device_id=satellite.device)
+    anna = await hass.auth.async_get_user(house.anna.user_id or "")
+    assert isinstance(anna, MockUser)
+    anna.mock_policy({"entities": {"domains": {"light": True}}})
+    await async_pass(hass, freezer, SEVEN + 1)
+    assert house.spoken == []
+    assert len(house.sent["anna"]) == 1
+
+
 async def test_who_may_stop_it(hass: HomeAssistant, model_server: ModelServer, wait: Wait) -> None:
     """Whoever is in the room may, and its owner anywhere; somebody in another room may not."""
     await hass.config.async_set_time_zone("UTC")
@@ -353,7 +371,7 @@ async def test_listed_and_cancelled(satellite: Satellite, agent: Agent) -> None:
 async def test_how_models_write_it(
     satellite: Satellite, agent: Agent, args: dict[str, Any], due: str, repeat: str | None
 ) -> None:
-    row = (await _async_call(agent, satellite, action="set_alarm", **args))["set"]
+    row = (await _async_call(agent, satellite, action="wake", **args))["set"]
     assert row["due"].split()[-1] == due
     assert row.get("repeat") == repeat
 
@@ -361,10 +379,10 @@ async def test_how_models_write_it(
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        ({"action": "set_alarm"}, "when: say when"),
-        ({"action": "set_alarm", "when": "tomorrow"}, "has no time"),
-        ({"action": "set_alarm", "when": "early"}, "is not understood"),
-        ({"action": "set_alarm", "when": "7:00", "repeat": "monthly"}, "is not one of daily, weekdays"),
+        ({"action": "wake"}, "when: say when"),
+        ({"action": "wake", "when": "tomorrow"}, "has no time"),
+        ({"action": "wake", "when": "early"}, "is not understood"),
+        ({"action": "wake", "when": "7:00", "repeat": "monthly"}, "is not one of daily, weekdays"),
     ],
 )
 async def test_refusals(satellite: Satellite, agent: Agent, args: dict[str, Any], problem: str) -> None:

@@ -373,12 +373,12 @@ class _Describer:
                 return self.clause(key, targets=names(self.hass, (item.entity_id,)), receivers=receivers)
             case FrozenTool(event=Mapping() as event):
                 question = self.clause("reminder_once", message=visible(item.args["name"]))
-                if item.args["action"] == "set_alarm":
+                if item.args["action"] == "wake":
                     question = self._alarm(item)
                 return self.phrase("once_asked", when=self._trigger(event), question=question)
             case FrozenTool(due=datetime() as due):
                 when = self._when(due, item.days)
-                if item.args["action"] == "set_alarm":
+                if item.args["action"] == "wake":
                     return self.phrase("ask_planned", act=self._alarm(item), when=when)
                 return self.clause("reminder", message=visible(item.args["name"]), when=when)
             case FrozenTool(tool=tool):

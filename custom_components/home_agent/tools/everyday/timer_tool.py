@@ -47,9 +47,10 @@ SAY_LENGTH: Final = "when: say by how much, such as 5 minutes, or until when"
 _NUMBER: Final = lazy_regex(r"\d+")
 MORNING: Final = time(9)
 """The time of day of a reminder that has only a date."""
-SET_ALARM: Final = "set_alarm"
+WAKE: Final = "wake"
+"""Sets an alarm. The word alarm would make numbers beside it look like codes."""
 MEANT: Final = {
-    **dict.fromkeys(("alarm", "create_alarm", "add_alarm", "wake", "wake_up"), SET_ALARM),
+    **dict.fromkeys(("alarm", "set_alarm", "create_alarm", "add_alarm", "wake_up"), WAKE),
     **dict.fromkeys(("stop", "dismiss", "stop_alarm", "cancel_alarm", "turn_off"), "cancel"),
     **dict.fromkeys(("snooze", "snooze_alarm"), "extend"),
 }
@@ -69,12 +70,14 @@ class TimerTool(HomeAgentTool):
 
     name = "timer"
     title = "Timers and reminders"
-    description = "Timers, alarms and reminders, which only announce. Lists and cancels commands for later."
+    description = (
+        "Timers, alarms (wake) and reminders, which only announce. Lists and cancels commands for later."
+    )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     slot_words = SLOT_WORDS
     parameters = probatio.Schema(
         {
-            probatio.Required("action"): probatio.In(("set", SET_ALARM, "list", "cancel", "extend")),
+            probatio.Required("action"): probatio.In(("set", WAKE, "list", "cancel", "extend")),
             probatio.Optional("when", description="10 minutes, 18:30, tomorrow 7:00"): str,
             probatio.Optional("if"): str,
             probatio.Optional("name"): str,
@@ -108,7 +111,7 @@ class TimerTool(HomeAgentTool):
         """Do one thing. Raises ValidationError for a time or a timer that is not clear."""
         name, when = one_line((args.get("name") or "").strip(), MAX_NAME), args.get("when") or ""
         speaker = run.speaker
-        is_alarm = args["action"] == SET_ALARM
+        is_alarm = args["action"] == WAKE
         if args["action"] == "set" or is_alarm:
             if len(self._planned.timers()) >= MAX_TIMERS:
                 raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
@@ -217,7 +220,7 @@ class TimerTool(HomeAgentTool):
                 return ()
             return tell_names("plan_cancelled", entities_of(result["cancelled_commands"]), run)
         timer = result.get("set")
-        if result.keys() == {"set"} and isinstance(timer, Mapping) and "alarm" in timer:
+        if result.keys() == {"set"} and isinstance(timer, Mapping) and "rings" in timer:
             alarm = next((one for one in self._planned.timers() if one.id == timer["id"]), None)
             return (ToldAct(key="alarm", when=ToldTime.of(alarm.schedule)),) if alarm else ()
         if result.keys() == {"set"} and isinstance(timer, Mapping) and not args.get("repeat"):
@@ -240,7 +243,7 @@ class TimerTool(HomeAgentTool):
         cancelled = result.get("cancelled")
         if not isinstance(cancelled, list) or not cancelled:
             return ()
-        if all("alarm" in timer for timer in cancelled):
+        if all("rings" in timer for timer in cancelled):
             return (ToldAct(key="alarm_off", referents=len(cancelled)),)
         names = [str(timer["name"]) for timer in cancelled if "name" in timer]
         if len(names) < len(cancelled):
@@ -311,8 +314,8 @@ def planned_row(item: PlannedItem, run: ToolRun) -> dict[str, JsonValueType]:
     if item.is_timer:
         row: dict[str, JsonValueType] = {"id": item.id}
         if item.is_alarm:
-            since = item.rings_since and f"rings since {dt_util.as_local(item.rings_since):%H:%M}"
-            row["alarm"] = since or "rings until stopped"
+            since = item.rings_since and f"since {dt_util.as_local(item.rings_since):%H:%M}"
+            row["rings"] = since or "until stopped"
         if item.schedule.event is not None or item.schedule.conditions:
             row["due"] = item.schedule.told(now)
         else:
