@@ -65,7 +65,7 @@ async def test_rings_until_stopped(satellite: Satellite, agent: Agent, wait: Wai
     assert [event.data["told_by"] for event in told] == ["satellite"]
     agent.server.clear()
     assert speech(await agent.say("Stop!", device_id=satellite.device)) == "The alarm clock is off."
-    assert agent.server.chats == []
+    assert not any("Stop!" in str(chat.json) for chat in agent.server.chats)
     await wait(600)
     assert len(satellite.said) == 2
     assert _alarms(agent) == []
@@ -91,7 +91,7 @@ async def test_stopped_without_a_server(
     agent.server.clear()
     result = await agent.say(sentence, device_id=satellite.device, language=language)
     assert speech(result) == answer
-    assert agent.server.chats == []
+    assert not any(sentence in str(chat.json) for chat in agent.server.chats)
     assert _alarms(agent) == []
 
 
@@ -366,12 +366,16 @@ async def test_listed_and_cancelled(satellite: Satellite, agent: Agent) -> None:
         ({"when": "7:30am on weekends"}, "07:30", "weekends"),
         ({"when": "07:00", "days": ["monday", "tuesday"]}, "07:00", "every Monday, Tuesday"),
         ({"when": "07:00", "repeat": "Mon-Fri"}, "07:00", "weekdays"),
+        ({"when": "07:00", "repeat": False}, "07:00", None),
+        ({"action": "set_alarm", "when": "07:00"}, "07:00", None),
+        ({"action": "set", "when": "07:00", "name": "Wake-up"}, "07:00", None),
     ],
 )
 async def test_how_models_write_it(
     satellite: Satellite, agent: Agent, args: dict[str, Any], due: str, repeat: str | None
 ) -> None:
-    row = (await _async_call(agent, satellite, action="wake", **args))["set"]
+    row = (await _async_call(agent, satellite, **{"action": "wake", **args}))["set"]
+    assert row["rings"] == "until stopped"
     assert row["due"].split()[-1] == due
     assert row.get("repeat") == repeat
 
@@ -383,6 +387,7 @@ async def test_how_models_write_it(
         ({"action": "wake", "when": "tomorrow"}, "has no time"),
         ({"action": "wake", "when": "early"}, "is not understood"),
         ({"action": "wake", "when": "7:00", "repeat": "monthly"}, "is not one of daily, weekdays"),
+        ({"action": "wake", "when": "7:00", "recurring": True}, "'true' is not one of daily, weekdays"),
     ],
 )
 async def test_refusals(satellite: Satellite, agent: Agent, args: dict[str, Any], problem: str) -> None:

@@ -50,11 +50,26 @@ MORNING: Final = time(9)
 WAKE: Final = "wake"
 """Sets an alarm. The word alarm would make numbers beside it look like codes."""
 MEANT: Final = {
-    **dict.fromkeys(("alarm", "set_alarm", "create_alarm", "add_alarm", "wake_up"), WAKE),
+    **dict.fromkeys(("alarm", "set_alarm", "create_alarm", "add_alarm", "wake_up", "wake_me"), WAKE),
     **dict.fromkeys(("stop", "dismiss", "stop_alarm", "cancel_alarm", "turn_off"), "cancel"),
     **dict.fromkeys(("snooze", "snooze_alarm"), "extend"),
 }
 """Actions by what models call them."""
+ALARMS: Final = frozenset(
+    (
+        "alarm",
+        "alarm clock",
+        "wake up",
+        "wecker",
+        "reveil",
+        "alarma",
+        "despertador",
+        "sveglia",
+        "wekker",
+        "budzik",
+    )
+)
+"""Names by which models mean that a timer is an alarm."""
 SLOT_WORDS: Final = {
     **TIME_SLOT_WORDS,
     **dict.fromkeys(("time", "length", "duration"), "when"),
@@ -90,9 +105,14 @@ class TimerTool(HomeAgentTool):
 
     @override
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments with the action by its own name."""
+        """Return the arguments with the action by its own name, and what is repeated as a text."""
         action = str(args.get("action")).casefold().replace(" ", "_")
-        return {**args, "action": MEANT.get(action, args.get("action"))}
+        args = {**args, "action": MEANT.get(action, args.get("action"))}
+        if isinstance(repeat := args.get("repeat"), bool):
+            args["repeat"] = str(repeat).lower()
+        if args["action"] == "set" and fold(str(args.get("name") or "").replace("-", " ")) in ALARMS:
+            args |= {"action": WAKE, "name": ""}
+        return args
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
