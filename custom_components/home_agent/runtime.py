@@ -21,6 +21,7 @@ from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .channels.announcing import Announcer
 from .channels.asking import Questions
+from .channels.ringing import Alarms
 from .connection import EXTERNAL, FALLBACK, endpoint, model_client, other_endpoint
 from .const import DOMAIN, EventData
 from .context.manager import ContextManager
@@ -345,11 +346,21 @@ class HomeAgentData:
         )
         """What asks questions that nobody has asked for."""
         announcer = Announcer(hass, connection_id, members, self.emitter)
+        self.alarms = Alarms(
+            hass,
+            planned=self.planned,
+            handler=self.handler,
+            people=members,
+            messages=messages,
+            announcer=announcer,
+            asker=self.asker,
+        )
         self.planned_runs = PlannedRuns(
             self.handler,
             self.planned,
             self.emitter,
             announcer.async_announce,
+            self.alarms.async_ring,
             announcer.async_tell_planned,
         )
 

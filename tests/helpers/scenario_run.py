@@ -49,7 +49,7 @@ async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resul
     if (at := run.scenario.get("at")) is None:
         return await _async_run(hass, server, run)
     hour, minute = map(int, at.split(":"))
-    with freeze_time(dt_util.as_utc(dt_util.now().replace(hour=hour, minute=minute)), tick=True):
+    with freeze_time(dt_util.as_utc(dt_util.now().replace(hour=hour, minute=minute, second=0)), tick=True):
         return await _async_run(hass, server, run)
 
 

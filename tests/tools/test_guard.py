@@ -111,6 +111,16 @@ class TestOneWay:
             "async_telegram": {"channels/telegram.py"},
         }
 
+    def test_what_may_wake_people(self) -> None:
+        """Quiet hours hold for all but an alarm that rings."""
+        waking = {
+            name
+            for name, source in FILES.items()
+            for call in nodes(source, ast.Call)
+            if any(keyword.arg == "wakes" for keyword in call.keywords)
+        }
+        assert waking == {"channels/ringing.py"}
+
     def test_no_other_way_to_the_house(self) -> None:
         """Where a way is used at all, it is where it belongs."""
         assert using("bus.async_fire") == {"events.py"}

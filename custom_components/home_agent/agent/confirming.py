@@ -6,7 +6,9 @@ from typing import Final
 
 from ..const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
 from ..languages.sentence import read
-from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest
+from ..planned.records import Giver
+from ..planned.scheduler import Cancellation
+from ..safety.answers import Answer, Read, mask_numbers, read_answer, read_answer_and_rest
 from ..safety.confirmation import ActionOutcome, Addressee, ConfirmationRefused, PendingAction
 from ..safety.frozen import FrozenCall
 from ..texts import literal
@@ -121,6 +123,20 @@ async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:
     elif isinstance(err, ConfirmationRefused):
         turn.asks = err.asks_again and not is_automation
     return told
+
+
+async def async_silence(turn: Turn) -> bool:
+    """Stop the alarms that ring here if the sentence says no more than that, even while no model answers."""
+    planned, speaker = turn.data.planned, turn.calls.speaker
+    ringing = [] if speaker.is_automation else planned.ringing(speaker)
+    spoken = dict.fromkeys((turn.language, turn.hass.config.language))
+    sentence = turn.calls.sentence
+    if not ringing or all(read_answer(sentence, each).answer is not Answer.NO for each in spoken):
+        return False
+    await planned.async_cancel([alarm.id for alarm in ringing])
+    planned.cancelled.append(Cancellation(owner=Giver.of(speaker, None), items=ringing))
+    await async_say(turn, await async_phrase(turn.hass, turn.language, "done_alarm_off"))
+    return True
 
 
 async def async_ask(turn: Turn) -> bool:

@@ -1,8 +1,8 @@
 """HomeAgent: a turn from top to bottom.
 
-`_async_handle_message` and `_async_respond` are the whole story: begin, settle an open question, try Home
-Assistant's own sentences, gather the context, ask the model in rounds while the guard judges its calls, ask
-the person where that is needed, close the turn, keep what is kept of it, learn.
+`_async_handle_message` and `_async_respond` are the whole story: begin, settle an open question, stop an
+alarm, try Home Assistant's own sentences, gather the context, ask the model in rounds while the guard judges
+its calls, ask the person where that is needed, close the turn, keep what is kept of it, learn.
 """
 
 from contextlib import suppress
@@ -38,7 +38,7 @@ from ..safety.journal import RecordedAction
 from ..tools.turn_calls import TurnCalls
 from ..tools.waiting import freeze
 from .closing import close_turn, keep, learn
-from .confirming import async_ask, async_settle
+from .confirming import async_ask, async_settle, async_silence
 from .describe import async_error_sentence, async_phrase
 from .examples import asks_what_to_say, async_tell_examples
 from .llm import async_answer
@@ -92,7 +92,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
     async def _async_respond(self, turn: Turn) -> None:
         """Bring the answer into the chat log: our own words, the built-in sentences', or the model's."""
         self._check_limits(turn)
-        if await async_settle(turn):
+        if await async_settle(turn) or await async_silence(turn):
             return
         if self._asks_what_to_say(turn):
             await async_tell_examples(turn)

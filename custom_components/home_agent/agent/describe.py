@@ -394,15 +394,24 @@ class _Describer:
                 return self.clause(key, targets=names(self.hass, (item.entity_id,)), receivers=receivers)
             case FrozenTool(event=Mapping() as event):
                 question = self.clause("reminder_once", message=visible(item.args["name"]))
+                if item.args["action"] == "wake":
+                    question = self._alarm(item)
                 return self.phrase("once_asked", when=self._trigger(event), question=question)
             case FrozenTool(due=datetime() as due):
                 when = self._when(due, item.days)
+                if item.args["action"] == "wake":
+                    return self.phrase("ask_planned", act=self._alarm(item), when=when)
                 return self.clause("reminder", message=visible(item.args["name"]), when=when)
             case FrozenTool(tool=tool):
                 name = _WORD_ENDS.sub(" ", inner_name(tool).rpartition("__")[2].removeprefix("Hass"))
                 title = tool.title if tool.title and tool.title != tool.name else name.replace("_", " ")
                 return self.clause("tool", tool=self._with_data(plain(title), data_of(item)))
         raise TypeError(item)
+
+    def _alarm(self, item: FrozenTool) -> str:
+        """Return that an alarm is to ring, with its name."""
+        name = visible(item.args["name"])
+        return self.clause("alarm") + (f" (“{name}”)" if name else "")
 
     def _plan(self, plan: FrozenPlan, effects: Iterable[str] = (), *, by_name: bool = False) -> str:
         """Return calls for later, or for a while, with their effects; a step without calls waits."""

@@ -46,6 +46,7 @@ from .prompt import async_other_tools
 from .turn import Turn, asked_again, from_contents, messages_of, show_request
 
 HEADING: Final = "This request is about:"
+RINGING: Final = "Alarms ringing now (timer: cancel stops them, extend with when 9 minutes snoozes):"
 
 TITLES: Final = (
     "media_title",
@@ -108,7 +109,7 @@ async def async_gather(turn: Turn) -> None:
         tools=[*own_tools, *others.schemas],
         tools_budget=context.budget.chosen.get("tools"),
         history=history,
-        slots=(*context.slots, describe_asked(reader, context.house, away)),
+        slots=(*context.slots, describe_asked(reader, context.house, away), describe_ringing(turn)),
     )
     show_request(turn, systems[0]().text, caller_prompt)
     turn.record.context_ms = (monotonic() - started) * 1000
@@ -162,6 +163,13 @@ def describe_asked(reader: Reader, house: HouseSnapshot, away: Disclosure) -> Sl
         outside=None if away.states else tuple(lines),
         name="asked",
     )
+
+
+def describe_ringing(turn: Turn) -> Slot:
+    """Return the alarms that ring where the speaker is, without names that a text from outside may have."""
+    ringing = turn.data.planned.ringing(turn.calls.speaker)
+    lines = tuple("alarm" if alarm.owner.outside else alarm.told or "alarm" for alarm in ringing)
+    return Slot(heading=RINGING, lines=lines, fixed=True, outside=("alarm",) * len(lines), name="alarm")
 
 
 def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:

@@ -41,6 +41,7 @@ async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
     phones = PhoneChannel(hass, data.confirmations, settings[const.CONF_NOTIFY_TARGETS], data.emitter)
     agent.async_on_unload(phones.async_start())
     agent.async_on_unload(data.asker.async_start())
+    agent.async_on_unload(data.alarms.async_start())
     if settings[const.CONF_PANEL]:
         await (await async_part(hass, "panel.websocket")).async_show(hass, agent)
     else:

@@ -45,15 +45,36 @@ class Announcer:
         told_by = "device"
         if not rings:
             late = dt_util.utcnow() - due
+            message = await self.async_text(timer, due)
+            told_by = await self.async_show(timer, message, shown=late >= TOO_LATE)
+        self.fire(timer, due, told_by)
+
+    async def async_text(self, timer: PlannedItem, due: datetime | None) -> str:
+        """Return what is said of a timer that was due then, which is told where it is late."""
+        language, now = timer.owner.language, dt_util.utcnow()
+        told = []
+        if timer.is_alarm:
+            time = await self._async_clock(now, timedelta(), language)
+            told.append(await async_phrase(self._hass, language, "alarm_rings", time=time))
+        if timer.told or not timer.is_alarm:
             key = "timer_named" if timer.told else "timer_unnamed"
-            message = await async_phrase(self._hass, timer.owner.language, key, name=timer.told)
-            if late >= LATE:
-                time = await self._async_clock(due, late, timer.owner.language)
-                message += f" {await async_phrase(self._hass, timer.owner.language, 'timer_late', time=time)}"
-            title = await async_phrase(self._hass, timer.owner.language, "timer_title")
-            told_by = await self._async_tell(
-                timer.owner, title, message, f"timer_{timer.id}", shown=late >= TOO_LATE
-            )
+            told.append(await async_phrase(self._hass, language, key, name=timer.told))
+        if due is not None and now - due >= LATE:
+            time = await self._async_clock(due, now - due, language)
+            told.append(await async_phrase(self._hass, language, "timer_late", time=time))
+        return " ".join(told)
+
+    async def async_show(self, timer: PlannedItem, message: str, *, shown: bool = False) -> str:
+        """Tell of a timer in the first way that works, or only show it in Home Assistant; return which."""
+        title = await self._async_title(timer)
+        return await self._async_tell(timer.owner, title, message, f"timer_{timer.id}", shown=shown)
+
+    async def _async_title(self, timer: PlannedItem) -> str:
+        key = "alarm_title" if timer.is_alarm else "timer_title"
+        return await async_phrase(self._hass, timer.owner.language, key)
+
+    def fire(self, timer: PlannedItem, due: datetime, told_by: str) -> None:
+        """Fire the event of a timer that was told."""
         self._emitter.fire(
             EVENT_TIMER_FINISHED,
             {
@@ -81,7 +102,7 @@ class Announcer:
         if command.message is not None:
             targets = plain(command.message.receiver)
         elif command.is_timer:
-            targets = command.told or await async_phrase(self._hass, owner.language, "timer_title")
+            targets = command.told or await self._async_title(command)
         when = (
             await async_when(self._hass, owner.language, command.schedule) if command.schedule.clauses else ""
         )
@@ -104,7 +125,7 @@ class Announcer:
         if not shown:
             if await self._async_write(to, message, where_set=True):
                 return "telegram"
-            if await self._async_say(to, message):
+            if await self.async_say(to, message):
                 return "satellite"
             here = route_to_own_phone(self._hass, to.device_id, to.reports_to)
             if here is not None and await self._async_send([here], title, message):
@@ -119,7 +140,7 @@ class Announcer:
         )
         return "notification"
 
-    async def _async_say(self, to: Giver, message: str) -> bool:
+    async def async_say(self, to: Giver, message: str) -> bool:
         """Announce it on the device where it was set; False if the device cannot."""
         registry = er.async_get(self._hass)
         entries = er.async_entries_for_device(registry, to.device_id) if to.device_id is not None else ()

@@ -211,19 +211,28 @@ class Questions(ConfirmationChannel):
         )
 
     async def async_choose(
-        self, question: str, answers: Sequence[str], receivers: Receivers, seconds: float
+        self,
+        question: str,
+        answers: Sequence[str],
+        receivers: Receivers,
+        seconds: float,
+        *,
+        asked_id: str = "",
+        chosen: asyncio.Future[Chosen] | None = None,
+        data: Mapping[str, Any] | None = None,
     ) -> Chosen | None:
         """Ask, and return the first answer, None if there is none in time. Without answers: yes or no.
 
-        Nothing is done about the answer here.
+        Nothing is done about the answer here. Whoever passes `chosen` may answer as well; a second question
+        with the id of an earlier one takes its place on phones, which get `data` beside it.
         """
-        asked_id = ulid_now()
+        asked_id = asked_id or ulid_now()
         titles = {answer: answer for answer in answers} or {
             YES: await async_phrase(self._hass, self._hass.config.language, "confirmation_yes"),
             NO: await async_phrase(self._hass, self._hass.config.language, "confirmation_no"),
         }
         by_button = {f"{ANSWER}{asked_id}_{number}": answer for number, answer in enumerate(titles)}
-        chosen: asyncio.Future[Chosen] = self._hass.loop.create_future()
+        chosen = chosen or self._hass.loop.create_future()
         routes = self._routes(receivers.persons)
         users = {user_id_of(self._hass, person): person for person in receivers.persons}
         chats = self._chats_of(receivers.persons)
@@ -254,7 +263,8 @@ class Questions(ConfirmationChannel):
         aloud = self._hass.async_create_background_task(async_choose_aloud(), "home_agent question")
         buttons = [{"action": button, "title": titles[answer]} for button, answer in by_button.items()]
         try:
-            await self._async_send(routes, question, asked_id, actions=buttons, timeout=int(seconds))
+            shown = {**(data or {}), "actions": buttons, "timeout": int(seconds)}
+            await self._async_send(routes, question, asked_id, **shown)
             if chats is not None:
                 whom = frozenset(filter(None, users))
                 await chats.async_ask(

@@ -191,6 +191,8 @@ class Speaker:
     """When what is judged now will be called, if that is later; it is judged again then."""
     anytime: bool = False
     """Whether what is judged now may be called at any time without being judged again."""
+    wakes: bool = False
+    """Whether it is an alarm that a person has set, so that quiet hours do not hold it back."""
     tainted: bool = False
     """Whether what is called now may have been asked for by text from an untrusted source."""
     names: Callable[[str], bool] | None = field(default=None, compare=False, repr=False)

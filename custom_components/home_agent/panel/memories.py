@@ -178,6 +178,7 @@ async def _async_mine(command: PanelCommand) -> Response:
                 **row_of(timer, "id", "due"),
                 "when": waits.get(timer.id),
                 "name": timer.told,
+                "alarm": timer.is_alarm,
                 "repeat": timer.schedule.repeat,
             }
             for timer in items

@@ -29,6 +29,11 @@ TELL: Final = "tell"
 """The verb of messages."""
 SUN_EVENTS: Final = (SUN_EVENT_SUNRISE, SUN_EVENT_SUNSET)
 MAX_OFFSET: Final = 12 * 3600
+RINGS_FOR: Final = timedelta(minutes=15)
+"""So long an alarm rings if nobody stops it."""
+RINGS_EVERY: Final = timedelta(minutes=1)
+SNOOZE: Final = timedelta(minutes=9)
+"""How long an alarm is silent where nobody has said for how long."""
 REPEATS: Final = {EVERY_DAY: "daily", WORKDAYS: "weekdays", WEEKEND: "weekends"}
 """Repetitions by their days; all others are weekly."""
 
@@ -285,6 +290,10 @@ class PlannedItem:
     """What is told, if it is a message; it has no entities then."""
     told: str = ""
     """The action in words, as the model reads it; the name of a timer."""
+    is_alarm: bool = False
+    """Whether a timer rings until somebody stops it."""
+    rings_since: datetime | None = None
+    """When an alarm that rings began to; it is due when it is announced again."""
     schedule: Schedule
     hold: float = 0
     """Seconds after which the states from before are restored; 0 if they are not."""
@@ -313,7 +322,7 @@ class PlannedItem:
 
     @property
     def is_timer(self) -> bool:
-        """Return whether it is a timer or a reminder."""
+        """Return whether it is a timer, a reminder or an alarm."""
         return self.verb == REMIND
 
     @property
@@ -334,6 +343,23 @@ class PlannedItem:
     def at(self, due: datetime) -> Self:
         """Return it at another time, in UTC."""
         return replace(self, schedule=replace(self.schedule, due=due))
+
+    def ringing(self, now: datetime) -> Self | None:
+        """Return an alarm as it rings from now on, until it is announced again; None if it has rung enough.
+
+        What is repeated stays planned beside it.
+        """
+        since = self.rings_since or now
+        if now - since >= RINGS_FOR:
+            return None
+        alone = Schedule(due=now + RINGS_EVERY)
+        return replace(
+            self, rings_since=since, schedule=alone, id=ulid_now() if self.schedule.days else self.id
+        )
+
+    def snoozed(self, now: datetime, length: timedelta = SNOOZE) -> Self:
+        """Return an alarm that rings as one that will ring again."""
+        return replace(self, rings_since=None, schedule=Schedule(due=now + length))
 
     def at_event(self, event: Event) -> Self:
         """Return it with what was seen of its event."""
@@ -364,9 +390,14 @@ def dump_item(item: PlannedItem) -> dict[str, Any]:
     schedule: dict[str, Any] = stored["schedule"]
     if item.schedule.event is not None:
         schedule["sun"] = OF_EVENT
-    for name in ("event", "conditions"):
-        if not schedule[name]:
-            del schedule[name]
+    for fields, name in (
+        (schedule, "event"),
+        (schedule, "conditions"),
+        (stored, "is_alarm"),
+        (stored, "rings_since"),
+    ):
+        if not fields[name]:
+            del fields[name]
     if item.approved is not None:
         stored["approved"] = [
             dump({name: value for name in _STORED if (value := getattr(call, name)) is not False})

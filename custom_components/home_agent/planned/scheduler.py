@@ -34,6 +34,8 @@ CATCH_UP: Final = timedelta(minutes=15)
 """How late a command may still run, after a restart for example."""
 CATCH_UP_CONFIRMED: Final = timedelta(minutes=1)
 """The same for what a person had to confirm: it was confirmed for that time and not for another one."""
+CATCH_UP_ALARM: Final = timedelta(hours=1)
+"""The same for an alarm that has not begun to ring."""
 MAX_SECONDS: Final = 24 * 3600
 """Longer timers are announced by the agent: no device counts down for days."""
 AHEAD: Final = timedelta(seconds=1)
@@ -46,6 +48,8 @@ type Run = Callable[[PlannedItem, datetime, bool], Coroutine[Any, Any, None]]
 def is_missed(item: PlannedItem, due: datetime, now: datetime) -> bool:
     """Return whether it is too late to run an item; to restore and to remind it is never too late."""
     most = CATCH_UP if item.approved is None else CATCH_UP_CONFIRMED
+    if item.is_alarm and item.rings_since is None:
+        return now - due > CATCH_UP_ALARM
     return not item.restores and not item.is_timer and now - due > most
 
 
@@ -158,6 +162,8 @@ class Scheduler:
         self._watched: frozenset[str] = frozenset()
         self._unwatch: CALLBACK_TYPE | None = None
         self._countdown = Countdown(hass)
+        self.on_change: Callable[[], None] | None = None
+        """Called after what is planned has changed, other than by time."""
         self.cancelled: deque[Cancellation] = deque(maxlen=MAX_CANCELLED)
         """What was cancelled lately, the oldest first."""
 
@@ -179,12 +185,24 @@ class Scheduler:
         return sum(not item.restores for item in self.commands()) >= MAX_COMMANDS
 
     def seen_by(self, speaker: Speaker) -> list[PlannedItem]:
-        """Return the items of a speaker, of the device that is spoken to, and of unknown voices."""
+        """Return the items of a speaker, of the device that is spoken to, and of unknown voices.
+
+        Alarms that ring in the room are among them, whoever speaks.
+        """
         return [
             item
             for item in self.all()
-            if item.owner.user_id in (None, speaker.context.user_id)
-            or (item.owner.device_id is not None and item.owner.device_id == speaker.device_id)
+            if item.owner.user_id in (None, speaker.context.user_id) or _is_here(item, speaker)
+        ]
+
+    def ringing(self, speaker: Speaker) -> list[PlannedItem]:
+        """Return the alarms that ring now in the room of a speaker, and the speaker's own anywhere."""
+        user_id = speaker.context.user_id
+        return [
+            item
+            for item in self.all()
+            if item.rings_since is not None
+            and (_is_here(item, speaker) or (user_id is not None and item.owner.is_user(user_id)))
         ]
 
     def of_user(self, user_id: str | None) -> list[PlannedItem]:
@@ -364,7 +382,7 @@ class Scheduler:
                 self._items[item.id] = item.at(again)
             if (event := item.schedule.event) is not None and event.ripe is not None and event.ripe <= now:
                 item = item.at_event(replace(event, happened=event.ripe))  # noqa: PLW2901 - the same, begun
-            if item.is_timer:
+            if item.is_timer and not item.is_alarm:
                 timers.append((item, rings))
             elif self._run is not None:
                 self._hass.async_create_task(self._run(item, item.began, False), "home_agent planned command")
@@ -410,6 +428,8 @@ class Scheduler:
         """Have a change written, and wait for what is the next one now."""
         self._changed()
         self._wait()
+        if self.on_change is not None:
+            self.on_change()
 
     def _wait(self) -> None:
         """Wait for the next item and for events, as long as anybody runs what is due."""
@@ -443,6 +463,14 @@ class Scheduler:
             self._unwatch()
         self._watched = watched
         self._unwatch = async_track_state_change_event(self._hass, watched, self._look) if watched else None
+
+
+def _is_here(item: PlannedItem, speaker: Speaker) -> bool:
+    """Return whether an item belongs to the device that is spoken to, or rings in its room."""
+    owner = item.owner
+    if owner.device_id is not None and owner.device_id == speaker.device_id:
+        return True
+    return item.rings_since is not None and bool(owner.area_id) and owner.area_id == speaker.area_id
 
 
 def _unseen(item: PlannedItem, now: datetime) -> PlannedItem:

@@ -62,12 +62,19 @@ class PlannedRuns:
     """Runs what is planned of one agent."""
 
     def __init__(
-        self, handler: ToolHandler, planned: Scheduler, emitter: EventEmitter, announce: Run, tell: Tell
+        self,
+        handler: ToolHandler,
+        planned: Scheduler,
+        emitter: EventEmitter,
+        announce: Run,
+        ring: Run,
+        tell: Tell,
     ) -> None:
         self._handler = handler
         self._planned = planned
         self._emitter = emitter
         self._announce = announce
+        self._ring = ring
         self._tell = tell
 
     async def async_run(self, item: PlannedItem, due: datetime, rings: bool = False) -> None:
@@ -85,7 +92,7 @@ class PlannedRuns:
         if item.schedule.clauses and not await self._async_may_begin(item, due):
             return
         if item.is_timer:
-            await self._announce(item, due, rings)
+            await (self._ring if item.is_alarm else self._announce)(item, due, rings)
             return
         origin = CallOrigin(speaker=item.owner.speaker(due))
         run = replace(await self._handler.async_run_of(origin), approved=item.approved)

@@ -140,11 +140,11 @@ class Messages:
         """Return whether a message may go out now, or at any time if a person has asked for that.
 
         Where text from outside was read, the words may be its words. In a room everybody hears what is known
-        of a person, and at night it wakes people.
+        of a person, and at night it wakes people, which an alarm is for.
         """
         if speaker.tainted:
             return Verdict.CONFIRM
-        wakes = self.are_quiet_hours(speaker.due) and not speaker.anytime
+        wakes = self.are_quiet_hours(speaker.due) and not (speaker.anytime or speaker.wakes)
         if is_spoken(call.domain, call.service) and (call.tells_of_people or wakes):
             return Verdict.CONFIRM
         return Verdict.ALLOW

@@ -89,9 +89,9 @@ function entry(item, context, refresh) {
 
 function timer(item, context, refresh) {
   const { t } = context;
-  const name = item.name || t("timer");
+  const name = item.name || (item.alarm ? t("alarm") : t("timer"));
   return line(
-    "timer-outline",
+    item.alarm ? "alarm" : "timer-outline",
     name,
     dotted(item.when || t.moment(item.due), item.repeat && t(`repeat_${item.repeat}`)),
     ending(t("cancel_it"), name, "mine/timer/cancel", { timer_id: item.id }, "cancelled", context, refresh),

@@ -19,20 +19,20 @@ from ...errors import ValidationError
 from ...knowledge.names import called, content_words, word_similarity
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import DEFAULT, find, languages, table, words as phrases
-from ...languages.sentence import Mood, read
+from ...languages.sentence import Mood, Wait, read, times_in
 from ...memory.sentences import is_own_words
-from ...planned.records import REMIND, Giver, PlannedItem, Schedule, read_schedule
+from ...planned.records import REMIND, SNOOZE, Giver, PlannedItem, Schedule, read_schedule
 from ...planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ...regex import lazy_regex
 from ...texts import fold, leaves, one_line, words
 from ...timespans import WEEKDAYS, format_local, format_span, told_days
-from ...when import FORMS, forms, read_clock, read_length, read_moment
+from ...when import FORMS, forms, read as read_time, read_clock, read_days, read_length, read_moment
 from ..base import HomeAgentTool, ToolOutput, ToolRun
 from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import is_planted, named_by_person
 from ..control.later import async_read_schedule, async_waits_again
 from ..control.telling import tell_names
-from ..results import ToldAct, ToldValue, ValueKind
+from ..results import ToldAct, ToldTime, ToldValue, ValueKind
 from ..waiting import registry_ids
 from .choosing import user_of
 
@@ -43,9 +43,41 @@ ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control s
 YEARS_AHEAD: Final = 2
 WHEN_FORMS: Final = f"10 minutes, 2 hours, {FORMS}"
 SAY_WHEN: Final = "when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30"
+SAY_LENGTH: Final = "when: say by how much, such as 5 minutes, or until when"
 _NUMBER: Final = lazy_regex(r"\d+")
 MORNING: Final = time(9)
 """The time of day of a reminder that has only a date."""
+WAKE: Final = "wake"
+"""Sets an alarm. The word alarm would make numbers beside it look like codes."""
+MEANT: Final = {
+    **dict.fromkeys(("alarm", "set_alarm", "create_alarm", "add_alarm", "wake_up", "wake_me"), WAKE),
+    **dict.fromkeys(("stop", "dismiss", "stop_alarm", "cancel_alarm", "turn_off"), "cancel"),
+    **dict.fromkeys(("snooze", "snooze_alarm"), "extend"),
+}
+"""Actions by what models call them."""
+ALARMS: Final = frozenset(
+    (
+        "alarm",
+        "alarm clock",
+        "wake up",
+        "wecker",
+        "reveil",
+        "alarma",
+        "despertador",
+        "sveglia",
+        "wekker",
+        "budzik",
+    )
+)
+"""Names by which models mean that a timer is an alarm."""
+SLOT_WORDS: Final = {
+    **TIME_SLOT_WORDS,
+    **dict.fromkeys(("time", "length", "duration"), "when"),
+    **dict.fromkeys(("days", "weekdays", "recurring", "recurrence"), "repeat"),
+    **dict.fromkeys(("label", "title", "alarm_name"), "name"),
+}
+"""Slots by what models call them."""
+_CLOCK: Final = lazy_regex(r"(?<![\d-])T?(\d{1,2})(?::(\d{2}))?(?::00)?( ?[ap]m)?(?![\d:-])", re.IGNORECASE)
 
 
 class TimerTool(HomeAgentTool):
@@ -53,12 +85,14 @@ class TimerTool(HomeAgentTool):
 
     name = "timer"
     title = "Timers and reminders"
-    description = "Timers and reminders, which only announce. Lists and cancels commands for later."
+    description = (
+        "Timers, alarms (wake) and reminders, which only announce. Lists and cancels commands for later."
+    )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
-    slot_words = TIME_SLOT_WORDS
+    slot_words = SLOT_WORDS
     parameters = probatio.Schema(
         {
-            probatio.Required("action"): probatio.In(("set", "list", "cancel", "extend")),
+            probatio.Required("action"): probatio.In(("set", WAKE, "list", "cancel", "extend")),
             probatio.Optional("when", description="10 minutes, 18:30, tomorrow 7:00"): str,
             probatio.Optional("if"): str,
             probatio.Optional("name"): str,
@@ -68,6 +102,17 @@ class TimerTool(HomeAgentTool):
 
     def __init__(self, planned: Scheduler) -> None:
         self._planned = planned
+
+    @override
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments with the action by its own name, and what is repeated as a text."""
+        action = str(args.get("action")).casefold().replace(" ", "_")
+        args = {**args, "action": MEANT.get(action, args.get("action"))}
+        if isinstance(repeat := args.get("repeat"), bool):
+            args["repeat"] = str(repeat).lower()
+        if args["action"] == "set" and fold(str(args.get("name") or "").replace("-", " ")) in ALARMS:
+            args |= {"action": WAKE, "name": ""}
+        return args
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
@@ -86,29 +131,40 @@ class TimerTool(HomeAgentTool):
         """Do one thing. Raises ValidationError for a time or a timer that is not clear."""
         name, when = one_line((args.get("name") or "").strip(), MAX_NAME), args.get("when") or ""
         speaker = run.speaker
-        if args["action"] == "set":
+        is_alarm = args["action"] == WAKE
+        if args["action"] == "set" or is_alarm:
             if len(self._planned.timers()) >= MAX_TIMERS:
                 raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
+            args = _with_clock(args, speaker.language) if is_alarm else args
             schedule = await async_read_schedule(
-                args, run, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=MORNING
+                args, run, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=None if is_alarm else MORNING
             )
             if schedule is None or not when.strip():
                 raise ValidationError(SAY_WHEN)
             own_words = (is_own_words(name, text, speaker.person or "") for text in run.calls.origins.said)
             is_foreign = name and run.tainted and not run.confirmed and not any(own_words)
+            is_foreign = is_foreign or (is_alarm and _is_planted_alarm(run))
             if is_foreign or (schedule.days and is_planted(run, (), repeats=True)):
-                due = schedule.due if name else None
+                due = schedule.due if name or is_alarm else None
                 event = schedule.event.clause if schedule.event else None
                 run.ask_first(self, {**args, "name": name}, due=due, days=schedule.days, event=event)
             user_id = user_of(run)
             timer = PlannedItem(
                 verb=REMIND,
                 told=name,
+                is_alarm=is_alarm,
                 schedule=schedule,
                 registered=registry_ids(run.hass, schedule.watched),
                 owner=replace(Giver.of(speaker, user_id), user_id=user_id, outside=run.tainted),
             )
-            await self._planned.async_add(timer, counts=read_length(when, speaker.language) is not None)
+            if is_alarm:  # said twice, it rings once
+                mine = user_id, speaker.device_id
+                same = (one for one in self._planned.timers() if one.is_alarm and one.schedule == schedule)
+                await self._planned.async_cancel(
+                    [one.id for one in same if (one.owner.user_id, one.owner.device_id) == mine]
+                )
+            counts = not is_alarm and read_length(when, speaker.language) is not None
+            await self._planned.async_add(timer, counts=counts)
             result: dict[str, JsonValueType] = {"set": planned_row(timer, run)}
             is_order = read(name, speaker.language).kind is Mood.ORDER
             if notes := await async_waits_again(schedule, run):
@@ -117,7 +173,7 @@ class TimerTool(HomeAgentTool):
                 result["note"] = ONLY_REMINDS
             return result
         self._planned.look(run.speaker.device_id, run.speaker.language)
-        items = self._planned.seen_by(run.speaker)
+        items, ringing = self._planned.seen_by(run.speaker), self._planned.ringing(run.speaker)
         timers = [item for item in items if item.is_timer]
         if args["action"] == "list":
             others = [item for item in items if not item.is_timer]
@@ -128,7 +184,10 @@ class TimerTool(HomeAgentTool):
             return {part: rows for part, rows in listed.items() if rows} or NOTHING
         if args["action"] == "cancel":
             is_all = means_all(name, run.speaker.language)
-            meant = items if is_all else meant_items(items, name, when, run)
+            if not is_all and ringing and not name and not when:
+                meant = ringing
+            else:
+                meant = items if is_all else meant_items(items, name, when, run)
             commands: list[JsonValueType] = [planned_row(item, run) for item in meant if not item.is_timer]
             ended: list[JsonValueType] = [planned_row(item, run) for item in meant if item.is_timer]
             self._check_unplanted(args, meant, run)
@@ -137,21 +196,31 @@ class TimerTool(HomeAgentTool):
                 owner = Giver.of(run.speaker, None)
                 self._planned.cancelled.append(Cancellation(owner=owner, items=meant))
             cancelled: dict[str, JsonValueType] = {"cancelled": ended} if ended or not commands else {}
+            rung = {item.created for item in meant if item.rings_since}
+            left = [item for item in self._planned.timers() if item.created in rung]
+            cancelled |= {"note": f"{told_timer(left[0])} stays set; id {left[0].id}"} if left else {}
             return cancelled | ({"cancelled_commands": commands} if commands else {})
-        if not when:
-            raise ValidationError("when: say by how much, such as 5 minutes, or until when")
-        timer = meant_items(timers or items, name, "", run)[0]
+        if not when and not ringing:
+            raise ValidationError(SAY_LENGTH)
+        meant = ringing if ringing and not name else meant_items(timers or items, name, "", run)
+        timer, now = meant[0], dt_util.utcnow()
+        if not when and not timer.rings_since:
+            raise ValidationError(SAY_LENGTH)
         if not timer.is_timer or timer.schedule.event is not None:
             raise ValidationError("name: what is planned so has no length; cancel it, and plan it again")
-        self._check_unplanted(args, [timer], run)
-        language = run.speaker.language
-        if (length := read_length(when, language)) is not None:
-            schedule = replace(timer.schedule, due=timer.due + length, clock=None)
-        else:
+        self._check_unplanted(args, meant, run)
+        length = read_length(when, run.speaker.language) if when else SNOOZE
+        if length is None:
             schedule = _schedule(when, timer.schedule.days or None, run)
-        if schedule.due <= dt_util.utcnow():
+        elif timer.rings_since:
+            schedule = Schedule(due=now + length)
+        else:
+            schedule = replace(timer.schedule, due=timer.due + length, clock=None)
+        if schedule.due <= now:
             raise ValidationError("when: that would be over already")
-        timer = replace(timer, schedule=schedule)
+        for each in meant[1:]:
+            await self._planned.async_cancel([each.id])  # they ring together from now on
+        timer = replace(timer, schedule=schedule, rings_since=None)
         await self._planned.async_add(timer)
         return {"now": planned_row(timer, run)}
 
@@ -171,6 +240,9 @@ class TimerTool(HomeAgentTool):
                 return ()
             return tell_names("plan_cancelled", entities_of(result["cancelled_commands"]), run)
         timer = result.get("set")
+        if result.keys() == {"set"} and isinstance(timer, Mapping) and "rings" in timer:
+            alarm = next((one for one in self._planned.timers() if one.id == timer["id"]), None)
+            return (ToldAct(key="alarm", when=ToldTime.of(alarm.schedule)),) if alarm else ()
         if result.keys() == {"set"} and isinstance(timer, Mapping) and not args.get("repeat"):
             # A length or a time is told in the person's own words, which are in their language.
             when = str(args.get("when") or "").strip()
@@ -191,6 +263,8 @@ class TimerTool(HomeAgentTool):
         cancelled = result.get("cancelled")
         if not isinstance(cancelled, list) or not cancelled:
             return ()
+        if all("rings" in timer for timer in cancelled):
+            return (ToldAct(key="alarm_off", referents=len(cancelled)),)
         names = [str(timer["name"]) for timer in cancelled if "name" in timer]
         if len(names) < len(cancelled):
             return (ToldAct(key="timer_cancelled"),) if len(cancelled) == 1 else ()
@@ -203,6 +277,32 @@ def _schedule(when: str, days: tuple[int, ...] | None, run: ToolRun) -> Schedule
     return read_schedule(
         run.hass, when.strip(), days, language, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=MORNING
     )
+
+
+def _with_clock(args: dict[str, Any], language: str) -> dict[str, Any]:
+    """Return the arguments of an alarm with a bare hour as a time of day, and days beside one as `repeat`."""
+    when = str(args.get("when") or "").strip()
+    clock = _CLOCK.fullmatch(when)
+    if clock is None and not args.get("repeat") and read_time(when, language) is None:
+        clock = _CLOCK.search(when)
+    if clock is None:
+        return args
+    times = {"when": f"{clock[1]}:{clock[2] or '00'}{clock[3] or ''}"}
+    if days := f"{when[: clock.start()]} {when[clock.end() :]}".strip():
+        try:
+            read_days(days, language)
+        except ValidationError:
+            return args
+        times["repeat"] = days
+    return {**args, **times}
+
+
+def _is_planted_alarm(run: ToolRun) -> bool:
+    """Return whether somebody else's text may want an alarm: in a marked turn the person says a time."""
+    if not run.tainted or run.confirmed:
+        return False
+    said = (wait for text in run.calls.origins.said for wait in times_in(text, run.speaker.language))
+    return {Wait.TIME, Wait.LENGTH, Wait.REPEATED}.isdisjoint(said)
 
 
 # What is planned, as the model reads it, and which of it is meant
@@ -233,6 +333,9 @@ def planned_row(item: PlannedItem, run: ToolRun) -> dict[str, JsonValueType]:
     origin: dict[str, JsonValueType] = {"from": OUTSIDE} if item.owner.outside else {}
     if item.is_timer:
         row: dict[str, JsonValueType] = {"id": item.id}
+        if item.is_alarm:
+            since = item.rings_since and f"since {dt_util.as_local(item.rings_since):%H:%M}"
+            row["rings"] = since or "until stopped"
         if item.schedule.event is not None or item.schedule.conditions:
             row["due"] = item.schedule.told(now)
         else:
@@ -265,7 +368,8 @@ def _told_message(item: PlannedItem, run: ToolRun) -> str:
 
 def told_timer(timer: PlannedItem) -> str:
     """Return a timer with its name and time, as the model reads it."""
-    return f"{timer.told or 'timer'} {timer.schedule.told(dt_util.utcnow())}"
+    name = timer.told or ("alarm" if timer.is_alarm else "timer")
+    return f"{name} {'rings now' if timer.rings_since else timer.schedule.told(dt_util.utcnow())}"
 
 
 def _rows(rows: object) -> list[Mapping[str, JsonValueType]]:
@@ -310,6 +414,8 @@ def meant_items(items: Sequence[PlannedItem], name: str, when: str, run: ToolRun
     if not items:
         raise ValidationError("No timer, reminder or planned command of yours is set")
     problem = WHICH
+    if "alarm" in fold(name).split():
+        timers = [item for item in timers if item.is_alarm] or timers
     # The ids begin with the time at which they were made.
     last = max((command.id for command in commands), default="")
     # "den Timer", "10 minutes"
@@ -320,6 +426,8 @@ def meant_items(items: Sequence[PlannedItem], name: str, when: str, run: ToolRun
         moment = read_moment(when, language, "when")
         meant = [item for item in timers if _is_at(moment, item)]
         meant = meant or [item for item in commands if _is_at(moment, item)]
+        clock = read_clock(when)
+        meant = meant or [item for item in timers if clock and item.schedule.clock == clock]
     elif last and all(timer.id < last for timer in timers):
         newest = max(commands, key=lambda command: command.created)
         meant = [command for command in commands if command.owner.turn_id == newest.owner.turn_id]
@@ -328,7 +436,8 @@ def meant_items(items: Sequence[PlannedItem], name: str, when: str, run: ToolRun
             raise ValidationError(f"name: {WHICH} {_listed(commands, run)}")
     else:
         meant = timers
-    if not meant or (meant[0].is_timer and len(meant) > 1):
+    meant = [item for item in meant if item.rings_since] or meant
+    if not meant or (meant[0].is_timer and len(meant) > 1 and not meant[0].rings_since):
         listed = meant or [*timers, *commands]
         err = ValidationError(f"name: {problem} {_listed(listed, run)}")
         err.quotes = any(item.owner.outside for item in listed)
