@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from homeassistant.util import dt as dt_util
 
@@ -39,6 +39,11 @@ from .providers.texts import (
     everything_known,
 )
 from .window import Budget, Catalogue, ContextWindow, Slot
+
+UNPROMPTED: Final = (
+    "No wake word: the microphone was still open. If this is not said to you, answer only \u2026"
+)
+"""Beside a sentence that may be said to somebody else."""
 
 
 class Usable:
@@ -199,8 +204,9 @@ class ContextManager:
         """Return the context that does not depend on the sentence: clock, person, place."""
         now = dt_util.now()
         time = f"Time: {now:%A %Y-%m-%d %H:%M}"
-        outside = (time, self._who(request, named=self._away.people))
-        lines = (time, self._who(request))
+        more = (UNPROMPTED,) if request.speaker.unprompted else ()
+        outside = (time, self._who(request, named=self._away.people), *more)
+        lines = (time, self._who(request), *more)
         return Slot(heading=VOLATILE_HEADING, lines=lines, outside=outside, fixed=True, name="moment")
 
     def _who(self, request: ContextRequest, *, named: bool = True) -> str:

@@ -191,6 +191,8 @@ class Speaker:
     """When what is judged now will be called, if that is later; it is judged again then."""
     anytime: bool = False
     """Whether what is judged now may be called at any time without being judged again."""
+    unprompted: bool = False
+    """Whether no wake word began the turn: the microphone was still open after an answer."""
     tainted: bool = False
     """Whether what is called now may have been asked for by text from an untrusted source."""
     names: Callable[[str], bool] | None = field(default=None, compare=False, repr=False)
@@ -284,6 +286,26 @@ async def async_speaker_at(
         person=person.name or None if person else None,
         person_id=person.id if person else None,
     )
+
+
+@callback
+def stayed_open(hass: HomeAssistant, conversation_id: str, since: datetime) -> bool:
+    """Return whether a satellite heard a sentence because it still listened after an answer at a moment.
+
+    If nobody spoke then, that was a run of its own, and a wake word began this one.
+    """
+    if ASSIST_PIPELINE not in hass.config.components:
+        return True
+    from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE  # noqa: PLC0415
+
+    begun: list[bool] = []
+    for events in (
+        run.events for runs in hass.data[KEY_ASSIST_PIPELINE].pipeline_debug.values() for run in runs.values()
+    ):
+        is_here = bool(events) and (events[0].data or {}).get("conversation_id") == conversation_id
+        if is_here and (dt_util.parse_datetime(events[0].timestamp) or since) > since:
+            begun.append(any(event.type.value == "wake_word-end" for event in events))
+    return len(begun) <= 1 and not any(begun)
 
 
 def presentation(hass: HomeAssistant, user_input: conversation.ConversationInput) -> Presentation:

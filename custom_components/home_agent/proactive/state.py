@@ -102,6 +102,8 @@ class ProactiveState:
         self.watches: dict[tuple[str, str], Watch] = {}
         """By the key of a rule and the entity."""
         self.suggestions: dict[str, Suggestion] = {}
+        self.offered_names: dict[str, None] = {}
+        """The names of devices that were offered to be kept, squashed: each once, whatever was answered."""
         self._day: date | None = None
         self._count = 0
 
@@ -132,6 +134,14 @@ class ProactiveState:
         self.changed()
 
     @callback
+    def note_offered(self, name: str) -> None:
+        """Note that a name was offered; the oldest is forgotten if there are too many."""
+        self.offered_names[name] = None
+        while len(self.offered_names) > MAX_SUGGESTIONS:
+            del self.offered_names[next(iter(self.offered_names))]
+        self.changed()
+
+    @callback
     def drop(self, suggestion_ids: Iterable[str]) -> None:
         """Forget suggestions."""
         for suggestion_id in suggestion_ids:
@@ -146,6 +156,7 @@ class ProactiveState:
                 for key, watch in list(self.watches.items())
             ],
             "suggestions": dump(list(self.suggestions.values())),
+            "offered_names": list(self.offered_names),
             "day": dump(self._day),
             "count": self._count,
         }
@@ -160,6 +171,7 @@ class ProactiveState:
             load_habit(item["kind"])
         found = [load(Suggestion, item) for item in stored["suggestions"]]
         self.suggestions = {suggestion.id: suggestion for suggestion in found}
+        self.offered_names = dict.fromkeys(map(str, stored.get("offered_names", ())))
         self._day = date.fromisoformat(stored["day"]) if stored["day"] else None
         self._count = int(stored["count"])
 

@@ -1,7 +1,7 @@
 """notify_person: something for people, announced in rooms or sent to phones and chats."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
@@ -16,10 +16,11 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...context.named import language_of as language_of_text
+from ...domains.features import supports
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import PERSONAL, rooms_of_owner, squash, without_article
-from ...knowledge.speaker import async_is_member, persons
+from ...knowledge.speaker import Speaker, async_is_member, persons
 from ...knowledge.spoken_words import kinds_of_room, stop_words
 from ...languages import languages
 from ...languages.lexicon import QUESTION_MARKS, all_words
@@ -93,6 +94,23 @@ class Way:
     problem: str = ""
     denied: PermissionDenied | None = None
     waits: ConfirmationNeeded | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """A question to one person or room, whose reply is brought back to the one who asks."""
+
+    text: str
+    name: str
+    """Who is asked, as the one who asks may hear it."""
+    persons: tuple[str, ...]
+    """The entities of those who are asked in writing."""
+    aloud: tuple[FrozenCall, ...]
+    """The question as an announcement on each satellite that asks it, as it was judged."""
+    written: tuple[FrozenCall, ...]
+    """The question as a message to each phone and chat."""
+    speaker: Speaker
+    owner: Giver
 
 
 class Audience:
@@ -374,6 +392,7 @@ class NotifyTool(HomeAgentTool):
             probatio.Optional("when"): str,
             probatio.Optional("if"): str,
             probatio.Optional("repeat"): str,
+            probatio.Optional("wants_reply"): bool,
         }
     )
 
@@ -384,12 +403,15 @@ class NotifyTool(HomeAgentTool):
         memories: Memories,
         profile: Profile,
         planned: Scheduler | None = None,
+        ask: Callable[[Inquiry], None] | None = None,
     ) -> None:
+        """Take where people are; `ask` puts a question and brings the reply back later."""
         self._people = people
         self._messages = messages
         self._memories = memories
         self._profile = profile
         self._planned = planned
+        self._ask = ask
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
@@ -407,6 +429,12 @@ class NotifyTool(HomeAgentTool):
         message = Notice(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
         timing = await async_read_timing(args, run)
         check_time(message, timing, run)
+        if args.get("wants_reply"):
+            if timing is not None and timing.schedule is not None:
+                raise ValidationError(
+                    "wants_reply: somebody is asked now, not later; leave when out, or send it"
+                )
+            return await self._async_inquire(message, run)
         if timing is not None and timing.schedule is not None:
             return await self._async_plan(message, timing.schedule, run)
         audience = await self._async_audience(message, run)
@@ -418,6 +446,65 @@ class NotifyTool(HomeAgentTool):
             if way.waits is not None:
                 raise way.waits
         return _result(ways, audience.unreached, text)
+
+    async def _async_inquire(self, message: Notice, run: ToolRun) -> JsonValueType:
+        """Ask one person or room; the reply comes later, to the one who asks and to no model.
+
+        Each way is judged as a message on it would be. Raises ValidationError if nobody can be asked.
+        """
+        audience = await self._async_audience(message, run)
+        message = await self._async_checked(message, run, is_announced=bool(audience.devices))
+        names = {way.name or (name_of(way.device, run.hass) if way.device else "") for way in audience.ways}
+        if len(names) > 1 or self._ask is None:
+            raise ValidationError("wants_reply: ask one person or one room at a time")
+        user = await run.guard.async_user(run.speaker)
+        ways: dict[bool, list[FrozenCall]] = {True: [], False: []}
+        waiting: list[FrozenCall] = []
+        denied: list[PermissionDenied] = []
+        for way in audience.ways:
+            for call in self._questions(way, message, run):
+                try:
+                    verdict = run.guard.check(call, user, run.speaker)
+                except PermissionDenied as err:
+                    denied.append(err)
+                    continue
+                frozen = run.guard.frozen(call, run.speaker, user)
+                ways[way.device is not None].append(frozen)
+                waiting += [frozen] if verdict.asks else []
+        if not any(ways.values()):
+            problem = (
+                "; ".join(audience.unreached) or "person: nothing there can ask; send it without wants_reply"
+            )
+            raise denied[0] if denied else ValidationError(problem)
+        asked = Inquiry(
+            text=message.text,
+            name=plain(names.pop()),
+            persons=tuple({way.person: None for way in audience.ways if way.person and way.device is None}),
+            aloud=tuple(ways[True]),
+            written=tuple(ways[False]),
+            speaker=run.speaker,
+            owner=Giver.of(run.speaker, user_of(run)),
+        )
+        begin = partial(self._ask, asked)
+        if waiting:
+
+            async def async_begin() -> None:
+                begin()
+
+            item = FrozenPlan(calls=tuple(waiting), begin=async_begin)
+            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
+        begin()
+        return {"asked": asked.name, "note": "The person is told the reply by itself, later. Say so"}
+
+    def _questions(self, way: Way, message: Notice, run: ToolRun) -> list[ServiceCall]:
+        """Return the messages that stand for a question on a way; none where nobody could reply."""
+        if way.device is None:
+            routes = [route for route in self._people.routes(way.person) if route.has_buttons]
+            chats = self._people.calls_to_chats(way.person, message.text)
+            return [*(route.call(message.text) for route in routes), *chats]
+        state = run.hass.states.get(way.device.entity_id)
+        may_reply = way.device.is_satellite and state is not None and supports(state, "START_CONVERSATION")
+        return self._attempts(way, message, run)[0] if may_reply else []
 
     async def async_run_planned(self, command: PlannedItem, run: ToolRun) -> JsonValueType:
         """Deliver a message that was planned, to where people are now.
