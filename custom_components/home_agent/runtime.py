@@ -458,7 +458,7 @@ class HomeAgentData:
         memories = self.memories if settings[const.CONF_MEMORY] else None
         control = ControlTool(self.planned, gated=settings[const.CONF_ALLOW_SCRIPTS])
         # The intercom is made after the guard that judges it.
-        ask = lambda asked: self.intercom.ask(asked)  # noqa: E731, PLW0108
+        ask = lambda asked: self.intercom.async_ask(asked)  # noqa: E731, PLW0108
         notify = NotifyTool(members, messages, self.memories, self.profile, self.planned, ask)
         tools: list[HomeAgentTool] = [
             QueryTool(),

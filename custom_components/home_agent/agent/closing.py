@@ -70,13 +70,12 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     if turn.silent:
         result.response.async_set_speech(turn.lead)
         return result
-    # Then the microphone closes, so that a wake word begins the next turn.
+    keeps_listening = turn.data.settings[CONF_KEEP_LISTENING] and user_input.satellite_id is not None
+    # After a refusal the microphone closes, so that a wake word begins the next turn.
     refused = any(UNPROMPTED in (record.error or "") for record in turn.calls.records)
-    is_in_room = user_input.satellite_id is not None and not turn.calls.speaker.is_automation
-    if turn.data.settings[CONF_KEEP_LISTENING] and is_in_room and not refused:
-        if not result.continue_conversation:
-            answer = result.response.speech["plain"]["speech"], dt_util.utcnow()
-            turn.data.memory.listening[turn.calls.conversation_id] = answer
+    if keeps_listening and not (refused or result.continue_conversation or turn.calls.speaker.is_automation):
+        answer = result.response.speech["plain"]["speech"], dt_util.utcnow()
+        turn.data.memory.listening[turn.calls.conversation_id] = answer
         result.continue_conversation = True
     text = result.response.speech["plain"]["speech"]
     # Who asks for the text of a question may render markdown, too.
@@ -89,15 +88,13 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
 
 def is_for_others(turn: Turn) -> bool:
     """Return whether what was heard without a wake word was said to somebody else, as the model finds."""
-    is_silent = not any(letter.isalnum() for letter in last_words(turn))
-    return turn.calls.speaker.unprompted and not turn.calls.records and is_silent
+    return turn.calls.speaker.unprompted and not (turn.calls.records or words(last_words(turn)))
 
 
 def is_echo(heard: str, answer: str) -> bool:
-    """Return whether a sentence is the end of an answer, as the microphone hears the loudspeaker.
+    """Return whether a sentence is nothing, or the end of an answer, as the microphone hears the loudspeaker.
 
-    Nothing at all is as good as an echo. Recognition may mishear the end of each word, but no word may be
-    another one: "turn off the light" is no echo of "I turned on the light".
+    The end of a word may be misheard, but "turn off the light" is no echo of "I turned on the light".
     """
     said, end = words(heard), words(answer)
     if not said or is_unspaced(heard):

@@ -8,7 +8,7 @@ the person where that is needed, close the turn, keep what is kept of it, learn.
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, override
+from typing import TYPE_CHECKING, Any, Literal, override
 
 from homeassistant.components import conversation
 from homeassistant.const import MATCH_ALL
@@ -51,10 +51,8 @@ if TYPE_CHECKING:
     from hassil.recognize import RecognizeResult
 
 
-LISTENS: Final = 60
-"""Seconds for which a satellite may listen and understand what it hears, once it has spoken."""
-SPOKEN_CHARS: Final = 10
-"""Characters of an answer that are spoken in a second."""
+LISTENS, SPEAKS = 60, 0.1
+"""Seconds for which a satellite listens and understands what it hears, and speaks a character before that."""
 
 
 class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
@@ -85,7 +83,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
     ) -> conversation.ConversationResult:
         """Answer a sentence; a person is always answered."""
         turn = await self._async_begin(user_input, chat_log)
-        if turn.echoes:
+        if turn.silent:
             return drop_turn(turn)
         try:
             await self._async_respond(turn)
@@ -150,7 +148,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
         is_others = not owners | {recent.speakers.get(conversation_id)} <= {speaker.person_id, None}
         own_id = f"{conversation_id} {speaker.person_id}" if is_others else conversation_id
         answer, since = recent.listening.pop(conversation_id, ("", None))
-        limit = timedelta(seconds=LISTENS + len(answer) / SPOKEN_CHARS)
+        limit = timedelta(seconds=LISTENS + len(answer) * SPEAKS)
         is_unprompted = (
             since is not None
             and dt_util.utcnow() - since < limit
@@ -175,7 +173,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             language=user_input.language,
             max_tokens=self.settings[CONF_MAX_TOKENS],
             history_id=history_id,
-            echoes=is_unprompted and is_echo(user_input.text, answer),
+            silent=is_unprompted and is_echo(user_input.text, answer),
             shared_chat_log=is_others or conversation_id in recent.shared or self._has_other_agent(chat_log),
             first=len(chat_log.content) - 1,
             calls=TurnCalls(

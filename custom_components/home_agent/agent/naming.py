@@ -37,7 +37,8 @@ async def async_offer_name(turn: Turn) -> None:
         if record.refused
         and isinstance(turn.calls.tools.get(record.tool_name), ControlTool)
         and isinstance(named := record.args.get("name"), str)
-        and _is_said(name := _bare(named), calls.sentence)
+        # without an article before it, with the letters that it was written with
+        and _is_said(name := " ".join(named.split()[-len(without_article(named).split()) :]), calls.sentence)
     }
     if not calls.touched and len(unknown) == 1 and is_question(last_words(turn).strip(), turn.language):
         memory.unclear[calls.conversation_id] = unknown.pop()
@@ -49,10 +50,10 @@ async def async_offer_name(turn: Turn) -> None:
     entity_id, offered = entity_ids.pop(), turn.data.suggested.offered_names
     house = await turn.data.house.async_snapshot()
     is_plain = await turn.hass.async_add_executor_job(as_label, asked) == asked
-    if squash(asked) in offered or not (is_plain and may_be_named(entity_id) and entity_id in house.entities):
-        return
-    if is_new_name(house, asked):
-        turn.data.suggested.note_offered(squash(asked))
+    may_be = is_plain and may_be_named(entity_id) and entity_id in house.entities
+    if may_be and squash(asked) not in offered and is_new_name(house, asked):
+        offered[squash(asked)] = None
+        turn.data.suggested.changed()
         tool, args = LearnNameTool(turn.data.memories), {"name": asked, "entity_id": entity_id}
         item = FrozenTool(tool=tool, args=args, llm_context=calls.llm_context)
         freeze(turn.hass, calls.draft_of_call(), item)
@@ -67,21 +68,13 @@ async def _async_may_teach(turn: Turn) -> bool:
 
     Nobody may whose turn has read text from outside, or was begun by no wake word.
     """
-    calls, settings = turn.calls, turn.data.settings
-    speaker = calls.speaker
-    if calls.tainted or calls.draft or speaker.unprompted or turn.user_input is None:
+    calls, settings, speaker = turn.calls, turn.data.settings, turn.calls.speaker
+    is_off = not settings[CONF_MEMORY] or STORE_MEMORY in settings[CONF_TOOLS_DISABLED]
+    if is_off or calls.tainted or calls.draft or speaker.unprompted or turn.user_input is None:
         return False
-    if not settings[CONF_MEMORY] or STORE_MEMORY in settings[CONF_TOOLS_DISABLED]:
-        return False
-    is_of_home = speaker.voice and speaker.context.user_id is None and not speaker.is_automation
-    is_of_home = is_of_home and not is_guest_mode(turn.hass, dt_util.utcnow())
+    is_voice = speaker.voice and speaker.context.user_id is None and not speaker.is_automation
+    is_of_home = is_voice and not is_guest_mode(turn.hass, dt_util.utcnow())
     return is_of_home or await async_is_member(turn.hass, speaker)
-
-
-def _bare(name: str) -> str:
-    """Return a name without an article before it, with the letters that it was written with."""
-    words_of_name = without_article(name).split()
-    return " ".join(name.split()[-len(words_of_name) :]) if words_of_name else ""
 
 
 def _is_said(name: str, sentence: str) -> bool:

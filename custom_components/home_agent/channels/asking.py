@@ -224,10 +224,8 @@ class Questions(ConfirmationChannel):
         """
         asked_id, is_free, language = ulid_now(), answers is None, self._hass.config.language
         titles = {answer: answer for answer in answers or ()}
-        if not titles and not is_free:
-            titles = {
-                key: await async_phrase(self._hass, language, f"confirmation_{key}") for key in (YES, NO)
-            }
+        for key in () if titles or is_free else (YES, NO):
+            titles[key] = await async_phrase(self._hass, language, f"confirmation_{key}")
         by_button = {f"{ANSWER}{asked_id}_{number}": answer for number, answer in enumerate(titles)}
         buttons = [{"action": button, "title": titles[answer]} for button, answer in by_button.items()]
         if is_free:

@@ -40,10 +40,7 @@ from .providers.texts import (
 )
 from .window import Budget, Catalogue, ContextWindow, Slot
 
-UNPROMPTED: Final = (
-    "No wake word: the microphone was still open. If this is not said to you, answer only \u2026"
-)
-"""Beside a sentence that may be said to somebody else."""
+UNPROMPTED: Final = ". No wake word, the microphone was open: if this is not said to you, answer only \u2026"
 
 
 class Usable:
@@ -204,9 +201,8 @@ class ContextManager:
         """Return the context that does not depend on the sentence: clock, person, place."""
         now = dt_util.now()
         time = f"Time: {now:%A %Y-%m-%d %H:%M}"
-        more = (UNPROMPTED,) if request.speaker.unprompted else ()
-        outside = (time, self._who(request, named=self._away.people), *more)
-        lines = (time, self._who(request), *more)
+        outside = (time, self._who(request, named=self._away.people))
+        lines = (time, self._who(request))
         return Slot(heading=VOLATILE_HEADING, lines=lines, outside=outside, fixed=True, name="moment")
 
     def _who(self, request: ContextRequest, *, named: bool = True) -> str:
@@ -219,7 +215,7 @@ class ContextManager:
         if speaker.area_id and (area := house.areas.get(speaker.area_id)):
             floor = house.floors.get(area.floor_id) if area.floor_id else None
             parts.append(f"in {area.name}" + (f", {floor.name}" if floor else ""))
-        return f"Speaker: {', '.join(parts)}"
+        return f"Speaker: {', '.join(parts)}{UNPROMPTED if speaker.unprompted else ''}"
 
 
 def only(house: HouseSnapshot, key: Hashable, keeps: Callable[[EntityRecord], bool]) -> HouseSnapshot:

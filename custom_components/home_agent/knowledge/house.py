@@ -610,10 +610,7 @@ class AgentView:
 
 
 class ViewedHouse:
-    """The home as one agent sees it; without a list it is the home as it is exposed.
-
-    `names` returns further names of entities, by their ids.
-    """
+    """The home as one agent sees it: as exposed, or what its list has, with further `names` by entity id."""
 
     def __init__(
         self, house: House, view: AgentView, names: Callable[[], Mapping[str, tuple[str, ...]]] = dict

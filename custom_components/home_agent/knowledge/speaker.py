@@ -298,14 +298,14 @@ def stayed_open(hass: HomeAssistant, conversation_id: str, since: datetime) -> b
         return True
     from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE  # noqa: PLC0415
 
-    begun: list[bool] = []
-    for events in (
-        run.events for runs in hass.data[KEY_ASSIST_PIPELINE].pipeline_debug.values() for run in runs.values()
-    ):
-        is_here = bool(events) and (events[0].data or {}).get("conversation_id") == conversation_id
-        if is_here and (dt_util.parse_datetime(events[0].timestamp) or since) > since:
-            begun.append(any(event.type.value == "wake_word-end" for event in events))
-    return len(begun) <= 1 and not any(begun)
+    runs = [
+        [event.type.value for event in run.events]
+        for same in hass.data[KEY_ASSIST_PIPELINE].pipeline_debug.values()
+        for run in same.values()
+        if run.events and (run.events[0].data or {}).get("conversation_id") == conversation_id
+        if run.timestamp > since.isoformat()
+    ]
+    return len(runs) <= 1 and not any("wake_word-end" in events for events in runs)
 
 
 def presentation(hass: HomeAssistant, user_input: conversation.ConversationInput) -> Presentation:

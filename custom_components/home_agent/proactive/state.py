@@ -134,14 +134,6 @@ class ProactiveState:
         self.changed()
 
     @callback
-    def note_offered(self, name: str) -> None:
-        """Note that a name was offered; the oldest is forgotten if there are too many."""
-        self.offered_names[name] = None
-        while len(self.offered_names) > MAX_SUGGESTIONS:
-            del self.offered_names[next(iter(self.offered_names))]
-        self.changed()
-
-    @callback
     def drop(self, suggestion_ids: Iterable[str]) -> None:
         """Forget suggestions."""
         for suggestion_id in suggestion_ids:
@@ -156,7 +148,7 @@ class ProactiveState:
                 for key, watch in list(self.watches.items())
             ],
             "suggestions": dump(list(self.suggestions.values())),
-            "offered_names": list(self.offered_names),
+            "offered_names": list(self.offered_names)[-MAX_SUGGESTIONS:],
             "day": dump(self._day),
             "count": self._count,
         }

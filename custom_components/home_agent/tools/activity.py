@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, cast, override
+from typing import Any, Final, override
 
 import probatio
 
@@ -434,9 +434,9 @@ class ActivityTool(HomeAgentTool):
             memory = run.calls.tools.get(MemoryTool.name)
             learned = [action.data["memory"] for action in own if action.service == LEARN_NAME]
             if learned and isinstance(memory, MemoryTool):
-                result = await memory.async_forget(learned[0], run)
+                await memory.async_forget(learned[0], run)
                 run.guard.journal.mark_undone(turn_id)
-                return cast("JsonValueType", result)
+                return {"forgotten": "the name that was learned"}
             calls = dict.fromkeys(f"{action.domain}.{action.service}" for action in own)
             raise ValidationError(
                 f"Cannot be undone: {', '.join(calls)}. Nothing records what was so before; say so"

@@ -59,17 +59,11 @@ def is_new_name(house: HouseSnapshot, name: str) -> bool:
     place = find_place(house, name, "area")
     if any(key in table for table in known) or (place is not None and not place.repaired):
         return False
-    said = fold(name).split()
-    telling = [
-        word
-        for word in said
-        if word not in names.by_word
-        and word not in domain_words()
-        and word not in stop_words()
-        and not kinds_of_room(word)
-        and not word.isdecimal()
-    ]
-    return bool(telling) and len(said) <= MAX_WORDS and len(name) <= MAX_NAME
+    said, known_words = fold(name).split(), (names.by_word, domain_words(), stop_words())
+    if len(said) > MAX_WORDS or len(name) > MAX_NAME:
+        return False
+    new = [word for word in said if not word.isdecimal() and not any(word in each for each in known_words)]
+    return not all(map(kinds_of_room, new))
 
 
 class LearnNameTool(HomeAgentTool):
@@ -79,7 +73,6 @@ class LearnNameTool(HomeAgentTool):
     title = "Learn a name"
     description = ""
     offered = False
-    stores_memory = True
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
     parameters = probatio.Schema({probatio.Required("name"): str, probatio.Required("entity_id"): str})
 

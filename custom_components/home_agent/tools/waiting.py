@@ -39,10 +39,7 @@ MAX_TOLD: Final = 200
 """Characters of a message, and of the arguments of one call, that a spoken question can hold."""
 MAX_KINDS: Final = 8
 """Kinds of actions inside a script or a scene that a question names."""
-UNPROMPTED: Final = (
-    "This needs a confirmation, and no wake word began this turn, so it was not done. "
-    "The person has to say the wake word and ask again; tell them so"
-)
+UNPROMPTED: Final = "Not done: this needs a yes, but nobody said the wake word; the person must say it first"
 TARGET_SLOTS: Final = frozenset(
     {"name", "area", "floor", "domain", "device_class", "preferred_area_id", "preferred_floor_id"}
 )

@@ -1,7 +1,7 @@
 """notify_person: something for people, announced in rooms or sent to phones and chats."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
@@ -17,7 +17,13 @@ from homeassistant.util.json import JsonValueType
 
 from ...context.named import language_of as language_of_text
 from ...domains.features import supports
-from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
+from ...errors import (
+    ConfirmationNeeded,
+    HomeAgentError,
+    PermissionDenied,
+    ToolExecutionError,
+    ValidationError,
+)
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import PERSONAL, rooms_of_owner, squash, without_article
 from ...knowledge.speaker import Speaker, async_is_member, persons
@@ -104,11 +110,9 @@ class Inquiry:
     name: str
     """Who is asked, as the one who asks may hear it."""
     persons: tuple[str, ...]
-    """The entities of those who are asked in writing."""
-    aloud: tuple[FrozenCall, ...]
-    """The question as an announcement on each satellite that asks it, as it was judged."""
-    written: tuple[FrozenCall, ...]
-    """The question as a message to each phone and chat."""
+    """Who is asked in writing, by entity."""
+    calls: tuple[ServiceCall, ...]
+    """The question as a message to each satellite, phone and chat that asks it."""
     speaker: Speaker
     owner: Giver
 
@@ -403,7 +407,7 @@ class NotifyTool(HomeAgentTool):
         memories: Memories,
         profile: Profile,
         planned: Scheduler | None = None,
-        ask: Callable[[Inquiry], None] | None = None,
+        ask: Callable[[Inquiry], Awaitable[None]] | None = None,
     ) -> None:
         """Take where people are; `ask` puts a question and brings the reply back later."""
         self._people = people
@@ -457,43 +461,34 @@ class NotifyTool(HomeAgentTool):
         names = {way.name or (name_of(way.device, run.hass) if way.device else "") for way in audience.ways}
         if len(names) > 1 or self._ask is None:
             raise ValidationError("wants_reply: ask one person or one room at a time")
-        user = await run.guard.async_user(run.speaker)
-        ways: dict[bool, list[FrozenCall]] = {True: [], False: []}
+        calls: list[ServiceCall] = []
         waiting: list[FrozenCall] = []
-        denied: list[PermissionDenied] = []
+        problem: HomeAgentError = ValidationError(
+            "; ".join(audience.unreached) or "person: nothing there can ask; send it without wants_reply"
+        )
         for way in audience.ways:
             for call in self._questions(way, message, run):
                 try:
-                    verdict = run.guard.check(call, user, run.speaker)
+                    waiting += await run.guard.async_foresee([call], run.speaker) or ()
+                    calls.append(call)
                 except PermissionDenied as err:
-                    denied.append(err)
-                    continue
-                frozen = run.guard.frozen(call, run.speaker, user)
-                ways[way.device is not None].append(frozen)
-                waiting += [frozen] if verdict.asks else []
-        if not any(ways.values()):
-            problem = (
-                "; ".join(audience.unreached) or "person: nothing there can ask; send it without wants_reply"
-            )
-            raise denied[0] if denied else ValidationError(problem)
+                    problem = err
+        if not calls:
+            raise problem
         asked = Inquiry(
             text=message.text,
             name=plain(names.pop()),
-            persons=tuple({way.person: None for way in audience.ways if way.person and way.device is None}),
-            aloud=tuple(ways[True]),
-            written=tuple(ways[False]),
+            persons=tuple(way.person for way in audience.ways if way.device is None),
+            calls=tuple(calls),
             speaker=run.speaker,
             owner=Giver.of(run.speaker, user_of(run)),
         )
         begin = partial(self._ask, asked)
         if waiting:
-
-            async def async_begin() -> None:
-                begin()
-
-            item = FrozenPlan(calls=tuple(waiting), begin=async_begin)
-            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
-        begin()
+            raise ConfirmationNeeded(
+                freeze(run.hass, run.draft, FrozenPlan(calls=tuple(waiting), begin=begin))
+            )
+        await begin()
         return {"asked": asked.name, "note": "The person is told the reply by itself, later. Say so"}
 
     def _questions(self, way: Way, message: Notice, run: ToolRun) -> list[ServiceCall]:
