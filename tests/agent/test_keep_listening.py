@@ -24,7 +24,9 @@ SATELLITE = {"device_id": "satellite", "satellite_id": "assist_satellite.hall"}
 
 @pytest.fixture
 async def agent(secure: SecureHouse, model_server: ModelServer) -> Agent:
-    """Return an agent that keeps listening."""
+    """Return an agent that keeps listening at a satellite that can."""
+    satellite = SATELLITE["satellite_id"]
+    secure.hass.states.async_set(satellite, "idle", {"supported_features": 3})
     return await secure.async_agent(
         model_server, {"keep_listening": True, "quick_confirmations": True, "one_moment": False}
     )
@@ -45,7 +47,7 @@ async def say(
 
 
 async def test_every_answer_keeps_the_microphone_open(agent: Agent) -> None:
-    """In a room and only there, and only where the option says so."""
+    """In a room and only there, where the satellite can, and only if the option says so."""
     first = await say(agent, "How are you?", text("Fine."))
     assert first.continue_conversation
     second = await say(agent, "And the weather?", text("Sunny."), after=first)
@@ -55,7 +57,10 @@ async def test_every_answer_keeps_the_microphone_open(agent: Agent) -> None:
     agent.server.script([text("Fine.")])
     written = await agent.say("How are you?", context=Context(user_id="nobody"))
     assert not written.continue_conversation
+    agent.hass.states.async_set(SATELLITE["satellite_id"], "idle", {"supported_features": 1})
+    assert not (await say(agent, "How are you?", text("Fine."))).continue_conversation
     await agent.set_options(keep_listening=False)
+    agent.hass.states.async_set(SATELLITE["satellite_id"], "idle", {"supported_features": 3})
     assert not (await say(agent, "How are you?", text("Fine."))).continue_conversation
 
 

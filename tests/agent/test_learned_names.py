@@ -119,6 +119,14 @@ async def test_in_one_sentence(agent: Agent) -> None:
     assert kept(agent) == []
 
 
+@pytest.mark.parametrize("target", [{"entity_id": "light.piano_lamp"}, {"name": "the piano lamp"}])
+async def test_what_models_write(agent: Agent, target: dict[str, str]) -> None:
+    """An id that does not exist, and an article, are not part of the name."""
+    asked = await say(agent, "Turn on the piano lamp", on(**target), text("Which one do you mean?"))
+    answer = await say(agent, "The one by the sofa", on(entity_id=LAMP), after=asked)
+    assert speech(answer).endswith(OFFER)
+
+
 async def test_a_no_is_final(agent: Agent) -> None:
     """A name is offered once, also after a restart."""
     offered = await clarify(agent)

@@ -219,4 +219,5 @@ def _device(hass: HomeAssistant, agent: Agent, area_name: str | None) -> dict[st
         config_entry_id=agent.entry.entry_id, identifiers={("test", area_name)}, name=f"{area_name} satellite"
     )
     devices.async_update_device(satellite.id, area_id=area.id)
-    return {"device_id": satellite.id, "satellite_id": "assist_satellite.scenario"}
+    entity_id = f"assist_satellite.{area.id}_satellite"
+    return {"device_id": satellite.id, "satellite_id": entity_id}

@@ -27,6 +27,7 @@ from ..const import (
     LOGGER,
 )
 from ..conversations.history import kept_at_home
+from ..domains.features import supports
 from ..errors import HomeAgentError
 from ..inference.models import Message
 from ..languages import find, languages_with, words as word_list
@@ -70,7 +71,8 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     if turn.silent:
         result.response.async_set_speech(turn.lead)
         return result
-    keeps_listening = turn.data.settings[CONF_KEEP_LISTENING] and user_input.satellite_id is not None
+    may_listen = supports(turn.hass.states.get(user_input.satellite_id or ""), "START_CONVERSATION")
+    keeps_listening = may_listen and turn.data.settings[CONF_KEEP_LISTENING]
     # After a refusal the microphone closes, so that a wake word begins the next turn.
     refused = any(UNPROMPTED in (record.error or "") for record in turn.calls.records)
     if keeps_listening and not (refused or result.continue_conversation or turn.calls.speaker.is_automation):

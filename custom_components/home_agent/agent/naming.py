@@ -16,6 +16,7 @@ from ..texts import words
 from ..tools.ha_control import ControlTool
 from ..tools.naming import LearnNameTool, is_new_name, may_be_named
 from ..tools.remembering import STORE_MEMORY
+from ..tools.resolving.resolver import texts
 from ..tools.waiting import freeze
 from .confirming import async_ask
 from .llm import is_question
@@ -34,10 +35,10 @@ async def async_offer_name(turn: Turn) -> None:
     unknown = {
         name
         for record in calls.records
-        if record.refused
-        and isinstance(turn.calls.tools.get(record.tool_name), ControlTool)
-        and isinstance(named := record.args.get("name"), str)
-        # without an article before it, with the letters that it was written with
+        if record.refused and isinstance(turn.calls.tools.get(record.tool_name), ControlTool)
+        for key in ("name", "entity_id")  # models make up ids of what is not in the list
+        for text in texts(record.args.get(key))
+        if (named := text.rpartition(".")[2].replace("_", " "))
         and _is_said(name := " ".join(named.split()[-len(without_article(named).split()) :]), calls.sentence)
     }
     if not calls.touched and len(unknown) == 1 and is_question(last_words(turn).strip(), turn.language):

@@ -498,7 +498,7 @@ class NotifyTool(HomeAgentTool):
             chats = self._people.calls_to_chats(way.person, message.text)
             return [*(route.call(message.text) for route in routes), *chats]
         state = run.hass.states.get(way.device.entity_id)
-        may_reply = way.device.is_satellite and state is not None and supports(state, "START_CONVERSATION")
+        may_reply = way.device.is_satellite and supports(state, "START_CONVERSATION")
         return self._attempts(way, message, run)[0] if may_reply else []
 
     async def async_run_planned(self, command: PlannedItem, run: ToolRun) -> JsonValueType:
