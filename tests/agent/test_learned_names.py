@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
+from custom_components.home_agent.agent.describe import async_deeds
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.safety.frozen import FrozenCall
 from custom_components.home_agent.tools.naming import learned_names
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
@@ -95,6 +97,8 @@ async def test_a_name_is_learned_and_forgotten(hass: HomeAssistant, agent: Agent
         if entry["service"] == f"{DOMAIN}.learn_name"
     ]
     assert deed["success"]
+    row = FrozenCall(domain=DOMAIN, service="learn_name", entity_ids=(), data={})
+    assert await async_deeds(hass, "en", [row]) == ["I'll remember that."]
     undo = tool_calls([("activity", {"action": "undo"})])
     await say(agent, "Undo that", undo, text("Undone."))  # the lamp
     await say(agent, "And what was before", undo, text("Undone."), after=done)  # the name

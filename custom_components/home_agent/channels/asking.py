@@ -217,10 +217,9 @@ class Questions(ConfirmationChannel):
     async def async_choose(
         self, question: str, answers: Sequence[str] | None, receivers: Receivers, seconds: float
     ) -> Chosen | None:
-        """Ask, and return the first answer, None if there is none in time.
+        """Ask, and return the first answer, None if there is none in time. Nothing is done about it here.
 
-        Of no answers yes or no is meant; where they are None, what people say in their own words is the
-        answer. Nothing is done about it here.
+        Empty `answers` mean yes or no, and None means that people answer in their own words.
         """
         asked_id, is_free, language = ulid_now(), answers is None, self._hass.config.language
         titles = {answer: answer for answer in answers or ()}

@@ -44,9 +44,8 @@ def learned_names(memories: Memories) -> dict[str, tuple[str, ...]]:
     """Return the names that the household has taught, by entity."""
     names: dict[str, tuple[str, ...]] = {}
     for memory in memories.records():
-        if memory.person is not None or memory.origin is not Origin.TOLD:
-            continue
-        kept = _KEPT.fullmatch(memory.content)
+        is_households = memory.person is None and memory.origin is Origin.TOLD
+        kept = _KEPT.fullmatch(memory.content) if is_households and " means " in memory.content else None
         if kept and may_be_named(kept[2]):
             names[kept[2]] = (*names.get(kept[2], ()), kept[1])
     return names
