@@ -164,6 +164,7 @@ CONF_RESPONSE_STYLE: Final = "response_style"
 CONF_QUICK_CONFIRMATIONS: Final = "quick_confirmations"
 CONF_SILENT_IN_ROOM: Final = "silent_in_room"
 CONF_ONE_MOMENT: Final = "one_moment"
+CONF_KEEP_LISTENING: Final = "keep_listening"
 
 # Tools
 CONF_TOOLS_NATIVE: Final = "tools_enable_native"
@@ -325,6 +326,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_QUICK_CONFIRMATIONS: True,
     CONF_SILENT_IN_ROOM: False,
     CONF_ONE_MOMENT: True,
+    CONF_KEEP_LISTENING: False,
     CONF_TOOLS_NATIVE: True,
     CONF_TOOLS_DISABLED: [],
     CONF_TOOLS_MAX_CALLS: 5,

@@ -21,6 +21,7 @@ from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .channels.announcing import Announcer
 from .channels.asking import Questions
+from .channels.intercom import Intercom
 from .channels.ringing import Alarms
 from .connection import EXTERNAL, FALLBACK, endpoint, model_client, other_endpoint
 from .const import DOMAIN, EventData
@@ -74,6 +75,7 @@ from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
 from .tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from .tools.messages import Messages
+from .tools.naming import learned_names
 from .tools.native import hide_blocked
 from .tools.outside.external_llm import ExternalModel, ExternalModelTool, external_model
 from .tools.outside.outgoing import Outgoing
@@ -254,7 +256,10 @@ class HomeAgentData:
             hass, bool(settings[const.CONF_EMIT_EVENTS]), connection_id, self.entry_id if first else None
         )
         self.policy = Policy(hass, settings)
-        self.house = ViewedHouse(shared.house, self.policy.view)
+        named = bool(settings[const.CONF_MEMORY])
+        self.house = ViewedHouse(
+            shared.house, self.policy.view, lambda: learned_names(self.memories) if named else {}
+        )
         """The home as this agent sees it."""
         self.data_policy = DataPolicy(settings)
         """What each model may receive."""
@@ -346,6 +351,7 @@ class HomeAgentData:
         )
         """What asks questions that nobody has asked for."""
         announcer = Announcer(hass, connection_id, members, self.emitter)
+        self.intercom = Intercom(hass, self.handler.guard, self.asker, announcer)
         self.alarms = Alarms(
             hass,
             planned=self.planned,
@@ -462,7 +468,9 @@ class HomeAgentData:
         search = KnowledgeSearch(hass, self.shared.knowledge, self.semantic, collection, find)
         memories = self.memories if settings[const.CONF_MEMORY] else None
         control = ControlTool(self.planned, gated=settings[const.CONF_ALLOW_SCRIPTS])
-        notify = NotifyTool(members, messages, self.memories, self.profile, self.planned)
+        # The intercom is made after the guard that judges it.
+        ask = lambda asked: self.intercom.async_ask(asked)  # noqa: E731, PLW0108
+        notify = NotifyTool(members, messages, self.memories, self.profile, self.planned, ask)
         tools: list[HomeAgentTool] = [
             QueryTool(),
             ActivityTool(planned=self.planned, automations=self._automations),

@@ -33,6 +33,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "quick_confirmations": False,
         "silent_in_room": True,
         "one_moment": False,
+        "keep_listening": True,
         "thinking_enabled": True,
     },
     "permissions": {

@@ -142,7 +142,7 @@ def _wrong_words(
         yield Problem(Verdict.BAD, f"{'no' if said['asks'] else 'a'} question is asked: {spoken!r}")
     replies = replies_of(turn, mistake, language)
     counts = mistake is None or mistake["must"] in ("corrected", "retried")
-    if counts and replies and len(heard.chats) >= len(replies) and replies[-1].text not in spoken:
+    if counts and replies and len(heard.chats) >= len(replies) and replies[-1].text.strip("…") not in spoken:
         yield Problem(Verdict.BAD, f"{replies[-1].text!r} is not what is said: {spoken!r}")
 
 

@@ -66,7 +66,7 @@ class Listeners:
         asked = next(call for call in reversed(self.phones[name]) if "actions" in call.data.get("data", {}))
         buttons = {button["title"]: button["action"] for button in asked.data["data"]["actions"]}
         context = Context(user_id=self.users[name].id)
-        pressed = {"action": buttons[title]}
+        pressed = {"action": buttons.get(title) or next(iter(buttons.values())), "reply_text": title}
         hass.bus.async_fire("mobile_app_notification_action", pressed, EventOrigin.remote, context)
 
     def problems(self, wanted: Mapping[str, Any], language: str) -> Iterator[Problem]:
@@ -156,10 +156,7 @@ async def async_happen(
 ) -> list[Problem]:
     """Let a turn happen, answer what is asked, and return what is wrong then."""
     before = states(hass)
-    answers = {name: localized(answer, language) for name, answer in turn.get("answers", {}).items()}
-    for area, satellite in listeners.satellites.items():
-        said = answers.get(area, [])
-        satellite.answers = [said] if isinstance(said, str) else list(said)
+    answers = prepare(turn, listeners, language)
     response: dict[str, Any] = {}
     async with _asking(hass, turn, listeners, language, response):
         for entity_id, reported in turn.get("states", {}).items():
@@ -189,6 +186,27 @@ async def async_happen(
         if response.get(key) != value:
             found.append(Problem(Verdict.BAD, f"the response is {response}"))
     return found
+
+
+def prepare(turn: Mapping[str, Any], listeners: Listeners, language: str) -> dict[str, Any]:
+    """Have satellites hear the answers of a turn to what they ask, and return all answers."""
+    answers = {name: localized(answer, language) for name, answer in turn.get("answers", {}).items()}
+    for area, satellite in listeners.satellites.items():
+        said = answers.get(area, [])
+        satellite.answers = [said] if isinstance(said, str) else list(said)
+    return answers
+
+
+async def async_reply(
+    hass: HomeAssistant, turn: Mapping[str, Any], listeners: Listeners, language: str
+) -> None:
+    """Answer on phones what a sentence had asked there, and wait for what is told then."""
+    for name, answer in turn["answers"].items():
+        if name in listeners.phones:
+            await _async_until(hass, lambda name=name: name in listeners.asked, nothing=False)
+            listeners.press(hass, name, localized(answer, language))
+    told = localized(turn.get("told", {}), language) or {}
+    await _async_until(hass, lambda: listeners.told.keys() == told.keys(), nothing=not told)
 
 
 @asynccontextmanager

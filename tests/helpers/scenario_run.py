@@ -35,7 +35,14 @@ from tests.helpers.own_automations import (
     async_read_automations,
 )
 from tests.helpers.scenario_checks import Heard, problems, read_results, states, unlike
-from tests.helpers.scenario_listeners import async_add_listeners, async_happen, change, options_of
+from tests.helpers.scenario_listeners import (
+    async_add_listeners,
+    async_happen,
+    async_reply,
+    change,
+    options_of,
+    prepare,
+)
 from tests.helpers.scenarios import Problem, Result, Run, Verdict, localized, replies_of
 from tests.helpers.weather import async_add_weather
 from tests.servers.model_server import ModelServer
@@ -77,6 +84,7 @@ async def _async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resu
         server.clear()
         server.script(replies_of(turn, mistake, run.language))
         agent = first if turn.get("first") else further
+        prepare(turn, heard_by, run.language)
         answer = await agent.say(
             localized(turn["say"], run.language),
             conversation_id=conversation_id,
@@ -85,6 +93,8 @@ async def _async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resu
             **_device(hass, agent, turn.get("area")),
         )
         conversation_id = answer.conversation_id
+        if "answers" in turn:
+            await async_reply(hass, turn, heard_by, run.language)
         result.rounds.append(len(server.chats))
         heard = Heard(run.language, before, answer, server.chats, read_results(hass, answer))
         result.problems += problems(hass, turn, mistake, heard)
@@ -214,4 +224,5 @@ def _device(hass: HomeAssistant, agent: Agent, area_name: str | None) -> dict[st
         config_entry_id=agent.entry.entry_id, identifiers={("test", area_name)}, name=f"{area_name} satellite"
     )
     devices.async_update_device(satellite.id, area_id=area.id)
-    return {"device_id": satellite.id}
+    entity_id = f"assist_satellite.{area.id}_satellite"
+    return {"device_id": satellite.id, "satellite_id": entity_id}

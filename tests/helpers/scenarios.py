@@ -31,7 +31,7 @@ SCENARIO_KEYS |= {"expose", "labels", "done", "expected", "reason", "satellites"
 TURN_KEYS = {"say", "area", "assistant", "speaker", "new", "request", "model", "mistakes"}
 TURN_KEYS |= {"after", "items", "results", "said", "rounds", "later", "told"}
 SCENARIO_KEYS |= {"energy", "automations", "languages", "updates", "further", "at", "music"}
-TURN_KEYS |= {"written", "happens", "asked", "sent", "first"}
+TURN_KEYS |= {"written", "happens", "asked", "sent", "first", "answers"}
 EVENT_KEYS = {"states", "hours", "ask", "answers", "asked", "sent", "told", "after", "response", "model"}
 """Of a turn in which nobody speaks."""
 HAPPENS_KEYS = {"states", "after"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from functools import cache
 import json
 import re
@@ -18,6 +19,7 @@ from ..const import (
     CONF_HISTORY_MAX_MESSAGES,
     CONF_HISTORY_PERSIST,
     CONF_HISTORY_SUMMARIZE,
+    CONF_KEEP_LISTENING,
     CONF_MEMORY,
     CONF_MEMORY_EXTRACTION,
     CONF_PANEL,
@@ -25,6 +27,7 @@ from ..const import (
     LOGGER,
 )
 from ..conversations.history import kept_at_home
+from ..domains.features import supports
 from ..errors import HomeAgentError
 from ..inference.models import Message
 from ..languages import find, languages_with, words as word_list
@@ -35,15 +38,18 @@ from ..memory.sentences import asks_to_remember
 from ..regex import lazy_regex
 from ..safety.answers import mask_numbers
 from ..safety.redaction import redacted, secrets_of, wants_code
-from ..texts import fold_letters, without_embeds, words
+from ..texts import fold_letters, is_unspaced, without_embeds, words
+from ..tools.waiting import UNPROMPTED
 from .afterthought import FinishedConversation
 from .describe import area_of
 from .llm import is_question
 from .record import MAX_TEXT
 from .request import drew_on_home, stays_home
 from .speech import SpeechFilter
-from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of
+from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of, remove_from
 
+ALIKE: Final = 0.8
+"""From which likeness two words may be one that was misheard."""
 MAX_READ_OUT = 10_000
 """Characters that are read aloud, some ten minutes."""
 
@@ -65,6 +71,14 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     if turn.silent:
         result.response.async_set_speech(turn.lead)
         return result
+    may_listen = supports(turn.hass.states.get(user_input.satellite_id or ""), "START_CONVERSATION")
+    keeps_listening = may_listen and turn.data.settings[CONF_KEEP_LISTENING]
+    # After a refusal the microphone closes, so that a wake word begins the next turn.
+    refused = any(UNPROMPTED in (record.error or "") for record in turn.calls.records)
+    if keeps_listening and not (refused or result.continue_conversation or turn.calls.speaker.is_automation):
+        answer = result.response.speech["plain"]["speech"], dt_util.utcnow()
+        turn.data.memory.listening[turn.calls.conversation_id] = answer
+        result.continue_conversation = True
     text = result.response.speech["plain"]["speech"]
     # Who asks for the text of a question may render markdown, too.
     own = without_embeds(f"{turn.lead} {turn.question}".strip()) if turn.question else ""
@@ -72,6 +86,38 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     if not (turn.calls.speaker.voice or turn.calls.speaker.shown) and spoken != text:
         result.response.async_set_speech(spoken, extra_data={"markdown": text})
     return result
+
+
+def is_for_others(turn: Turn) -> bool:
+    """Return whether what was heard without a wake word was said to somebody else, as the model finds."""
+    return turn.calls.speaker.unprompted and not (turn.calls.records or words(last_words(turn)))
+
+
+def is_echo(heard: str, answer: str) -> bool:
+    """Return whether a sentence is nothing, or the end of an answer, as the microphone hears the loudspeaker.
+
+    The end of a word may be misheard, but "turn off the light" is no echo of "I turned on the light".
+    """
+    said, end = words(heard), words(answer)
+    if not said or is_unspaced(heard):
+        return "".join(end).endswith("".join(said))
+
+    def is_same(word: str, other: str) -> bool:
+        return word[:2] == other[:2] and SequenceMatcher(None, word, other).ratio() >= ALIKE
+
+    pairs = zip(said, end[-len(said) :], strict=False)
+    return len(said) <= len(end) and all(is_same(word, other) for word, other in pairs)
+
+
+def drop_turn(turn: Turn) -> conversation.ConversationResult:
+    """End a turn that nobody has addressed to the agent: nothing is spoken, and nothing kept of it."""
+    remove_from(turn, turn.first)
+    response = intent.IntentResponse(language=turn.language)
+    response.async_set_speech("")
+    keep(turn)
+    return conversation.ConversationResult(
+        response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
+    )
 
 
 def as_spoken(text: str) -> str:
@@ -181,6 +227,8 @@ def keep(
 def _remember(turn: Turn, messages: list[Message]) -> None:
     """Keep what was said, without the volatile block; nothing once the agent no longer exists."""
     data, at_home = turn.data, drew_on_home(turn)
+    if not messages:
+        return
     if at_home:
         data.memory.at_home[turn.calls.conversation_id] = True
     if turn.calls.tainted:
@@ -263,7 +311,7 @@ def learn(turn: Turn) -> None:
     settings, speaker = data.settings, calls.speaker
     messages, tools = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])], turn.fitted.tools
     # An automation's words have no owner, and those with text from outside may belong to someone else.
-    is_owned = not calls.tainted and bool(speaker.context.user_id or speaker.voice)
+    is_owned = not (calls.tainted or speaker.unprompted) and bool(speaker.context.user_id or speaker.voice)
     acted = bool(calls.touched) or calls.done
     if (
         is_owned

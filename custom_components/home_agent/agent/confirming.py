@@ -62,6 +62,8 @@ async def async_settle(turn: Turn) -> bool:
     if sentence != turn.calls.sentence:
         replace_sentence(turn, sentence)
         turn.calls.sentence = sentence
+    if speaker.unprompted:
+        return False  # nothing was asked there, so this yes is for somebody else
     if action is None:
         if ended is None or read.answer is Answer.OTHER:
             return False
@@ -139,10 +141,10 @@ async def async_silence(turn: Turn) -> bool:
     return True
 
 
-async def async_ask(turn: Turn) -> bool:
+async def async_ask(turn: Turn, *, with_done: bool = True) -> bool:
     """End the turn with our question if something waits for a confirmation; the microphone opens.
 
-    What the turn has done meanwhile is told first, as the model does not get to say it.
+    What the turn has done meanwhile is told first, as the model does not get to say it, unless it was told.
 
     An automation cannot answer: the question goes to the notifications and phones, and it is told so.
     """
@@ -158,7 +160,7 @@ async def async_ask(turn: Turn) -> bool:
     turn.asks = not unattended
     question = action.question if turn.calls.speaker.voice else action.full
     acts = [act for record in turn.calls.records if not record.read_only for act in record.told]
-    done = await async_told(turn.hass, turn.language, acts)
+    done = await async_told(turn.hass, turn.language, acts) if with_done else ""
     # The YAML of an automation is in the panel; a chat shows it where one sentence leaves something out.
     is_whole = all(tells_all(part, written=False) for part in parts(action.frozen))
     details = "" if is_whole else action.details

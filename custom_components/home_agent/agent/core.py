@@ -7,6 +7,7 @@ its calls, ask the person where that is needed, close the turn, keep what is kep
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, override
 
 from homeassistant.components import conversation
@@ -30,23 +31,28 @@ from ..const import (
 from ..entity import HomeAgentBaseEntity
 from ..errors import HomeAgentError, LLMError, PermissionDenied, SentenceTooLong
 from ..inference.models import Caller, Priority
-from ..knowledge.speaker import async_speaker, sent_pictures
+from ..knowledge.speaker import async_speaker, sent_pictures, stayed_open
 from ..languages.sentence import Mood, read
 from ..safety.firewall.own_values import texts_repeated
 from ..safety.frozen import FrozenIntent
 from ..safety.journal import RecordedAction
 from ..tools.turn_calls import TurnCalls
 from ..tools.waiting import freeze
-from .closing import close_turn, keep, learn
+from .closing import close_turn, drop_turn, is_echo, is_for_others, keep, learn
 from .confirming import async_ask, async_settle, async_silence
 from .describe import async_error_sentence, async_phrase
 from .examples import asks_what_to_say, async_tell_examples
 from .llm import async_answer
+from .naming import async_offer_name
 from .request import async_gather
 from .turn import Turn, async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
 
 if TYPE_CHECKING:
     from hassil.recognize import RecognizeResult
+
+
+LISTENS, SPEAKS = 60, 0.1
+"""Seconds for which a satellite listens and understands what it hears, and speaks a character before that."""
 
 
 class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
@@ -77,6 +83,8 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
     ) -> conversation.ConversationResult:
         """Answer a sentence; a person is always answered."""
         turn = await self._async_begin(user_input, chat_log)
+        if turn.silent:
+            return drop_turn(turn)
         try:
             await self._async_respond(turn)
         except Exception as err:  # noqa: BLE001 - see above
@@ -84,6 +92,8 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
                 LOGGER.exception("The turn failed unexpectedly")
                 err = HomeAgentError(type(err).__name__)
             return await self._async_fail(turn, err)
+        if is_for_others(turn):
+            return drop_turn(turn)
         result = close_turn(turn, user_input)
         keep(turn, listens=result.continue_conversation)
         learn(turn)
@@ -115,6 +125,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             return
         if not await async_ask(turn):
             await self._async_ensure_words(turn)
+            await async_offer_name(turn)
 
     def _asks_what_to_say(self, turn: Turn) -> bool:
         """Return whether somebody asks what the agent can do, and no caller has said how to answer."""
@@ -136,7 +147,14 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
         owners = history.find(self.entry.entry_id, recent.history_id(conversation_id)).persons
         is_others = not owners | {recent.speakers.get(conversation_id)} <= {speaker.person_id, None}
         own_id = f"{conversation_id} {speaker.person_id}" if is_others else conversation_id
-        speaker = replace(speaker, conversation_id=own_id)
+        answer, since = recent.listening.pop(conversation_id, ("", None))
+        limit = timedelta(seconds=LISTENS + len(answer) * SPEAKS)
+        is_unprompted = (
+            since is not None
+            and dt_util.utcnow() - since < limit
+            and stayed_open(self.hass, conversation_id, since)
+        )
+        speaker = replace(speaker, conversation_id=own_id, unprompted=is_unprompted)
         history_id = self.data.shared.sessions.resolve(
             self.entry.entry_id,
             conversation_id=own_id,
@@ -155,6 +173,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             language=user_input.language,
             max_tokens=self.settings[CONF_MAX_TOKENS],
             history_id=history_id,
+            silent=is_unprompted and is_echo(user_input.text, answer),
             shared_chat_log=is_others or conversation_id in recent.shared or self._has_other_agent(chat_log),
             first=len(chat_log.content) - 1,
             calls=TurnCalls(

@@ -55,6 +55,7 @@ from ..tools.control.scripts import SCRIPT, fields_of, named_values
 from ..tools.control.telling import act_of
 from ..tools.intents import inner_name
 from ..tools.messages import heard_on
+from ..tools.naming import LEARN_NAME, LearnNameTool
 from ..tools.people import TELEGRAM, is_message, is_spoken
 from ..tools.resolving.resolver import plain
 from ..tools.results import ToldAct, ToldTime, ToldValue, ValueKind
@@ -402,6 +403,9 @@ class _Describer:
                 if item.args["action"] == "wake":
                     return self.phrase("ask_planned", act=self._alarm(item), when=when)
                 return self.clause("reminder", message=visible(item.args["name"]), when=when)
+            case FrozenTool(tool=LearnNameTool(), args=args):
+                targets = self.joined(self.named((args["entity_id"],), NameCase.SUBJECT))
+                return self.clause("learn_name", value=visible(args["name"]), targets=targets)
             case FrozenTool(tool=tool):
                 name = _WORD_ENDS.sub(" ", inner_name(tool).rpartition("__")[2].removeprefix("Hass"))
                 title = tool.title if tool.title and tool.title != tool.name else name.replace("_", " ")
@@ -687,6 +691,8 @@ class _Describer:
                     sentences.append(_capital(self.phrase("done_planned", when=self._when(due))))
                 case FrozenAutomation(change=AutomationChange.CREATE, name=name) if len(name) <= MAX_NAME:
                     sentences.append(self.phrase("done_automation", name=name))
+                case FrozenTool(tool=LearnNameTool()):
+                    sentences.append(self.phrase("done_remembered"))
                 case FrozenLook():
                     sentences += item.seen
                     if item.sends:
@@ -697,6 +703,8 @@ class _Describer:
 
     def deed(self, call: FrozenCall, undone: bool) -> str | None:
         """Return what a call has done; None if this language has no words for it."""
+        if call.service == LEARN_NAME:
+            return self.phrase("done_remembered")
         act = replace(self._act(call)[0], undone=undone)
         return self.told([act]) if call.entity_ids and act.key != SERVICE else None
 

@@ -69,6 +69,8 @@ def needs_call(turn: Turn) -> bool:
     calls = turn.calls
     if turn.user_input is None or turn.response_schema is not None or calls.records or turn.said:
         return False
+    if calls.speaker.unprompted:  # it may be said to somebody else
+        return False
     return read(calls.sentence, turn.language).kind is Mood.ORDER
 
 
@@ -239,6 +241,7 @@ def _may_bridge(turn: Turn) -> bool:
     """Return whether one moment may be asked for: by voice, and once in a conversation."""
     speaker, settings = turn.calls.speaker, turn.data.settings
     may = settings[CONF_ONE_MOMENT] and settings[CONF_STREAMING] and turn.user_input is not None
+    may = may and not speaker.unprompted
     return may and speaker.voice and turn.calls.conversation_id not in turn.data.memory.patience
 
 

@@ -428,6 +428,12 @@ class RecentConversations:
     """Conversations in which one moment was asked for."""
     about: BoundedDict[tuple[str, ...]] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """The entities that a conversation was about last."""
+    unclear: BoundedDict[str] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
+    """Names that nothing in the home has, where the person was asked what they mean."""
+    listening: BoundedDict[tuple[str, datetime]] = field(
+        default_factory=lambda: BoundedDict(MAX_CONVERSATIONS)
+    )
+    """Answers after which a satellite still listens, without being asked anything, and when they were."""
     _cleared: BoundedDict[datetime] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     _all_cleared: datetime | None = None
 

@@ -88,7 +88,7 @@ class Turn:
     question: str = ""
     """Our question, where the chat log has it as markdown: its values are not to be read as marks."""
     silent: bool = False
-    """Whether nothing is spoken, because everything happened in the room of the satellite."""
+    """Whether nothing is spoken: all happened in the room of the satellite, or it heard our own answer."""
     said: bool = False
     """Whether text has been released; a satellite is speaking then."""
     patience: str = ""

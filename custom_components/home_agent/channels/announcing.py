@@ -118,6 +118,12 @@ class Announcer:
         shown = now - due >= TOO_LATE or key == EXPIRED
         await self._async_tell(owner, title, message, f"planned_{command.id}", shown=shown)
 
+    async def async_tell_reply(self, owner: Giver, name: str, answer: str) -> None:
+        """Tell what somebody has replied, or that nobody has, to the one who had it asked."""
+        key = "intercom_answer" if answer else "intercom_silence"
+        message = await async_phrase(self._hass, owner.language, key, name=name, answer=answer)
+        await self._async_tell(owner, "Home Agent", message, f"reply_{owner.turn_id}", shown=False)
+
     async def _async_tell(
         self, to: Giver, title: str, message: str, notification_id: str, *, shown: bool
     ) -> str:

@@ -1,7 +1,7 @@
 """Questions that Home Agent asks on its own: by voice, on phones and in chats, answered once and by one."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, override
 
@@ -111,6 +111,13 @@ class Questions(ConfirmationChannel):
         return stop
 
     @callback
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Ask in the background, until the agent is unloaded."""
+        task = self._hass.async_create_background_task(work, "home_agent question")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @callback
     def propose(self, verb: str, entity_ids: Iterable[str]) -> tuple[ServiceCall, ...]:
         """Return the calls of an action. Raises ValidationError if an entity cannot do it now."""
         return propose(self._hass, verb, entity_ids, gated=self._gated)
@@ -181,10 +188,7 @@ class Questions(ConfirmationChannel):
         try:
             action = await self._confirmations.async_open(draft, unattended=True, own=own)
             if speakers:
-                work = self._async_propose_aloud(action, speakers, lead)
-                task = self._hass.async_create_background_task(work, "home_agent question")
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                self.begin(self._async_propose_aloud(action, speakers, lead))
             return await done
         finally:
             del self._asked[action_id]
@@ -213,7 +217,7 @@ class Questions(ConfirmationChannel):
     async def async_choose(
         self,
         question: str,
-        answers: Sequence[str],
+        answers: Sequence[str] | None,
         receivers: Receivers,
         seconds: float,
         *,
@@ -221,17 +225,22 @@ class Questions(ConfirmationChannel):
         chosen: asyncio.Future[Chosen] | None = None,
         data: Mapping[str, Any] | None = None,
     ) -> Chosen | None:
-        """Ask, and return the first answer, None if there is none in time. Without answers: yes or no.
+        """Ask, and return the first answer, None if there is none in time. Nothing is done about it here.
 
-        Nothing is done about the answer here. Whoever passes `chosen` may answer as well; a second question
-        with the id of an earlier one takes its place on phones, which get `data` beside it.
+        Empty `answers` mean yes or no, and None means that people answer in their own words. Whoever passes
+        `chosen` may answer as well. A second question with the id of an earlier one takes its place on
+        phones, which get `data` beside it.
         """
-        asked_id = asked_id or ulid_now()
-        titles = {answer: answer for answer in answers} or {
-            YES: await async_phrase(self._hass, self._hass.config.language, "confirmation_yes"),
-            NO: await async_phrase(self._hass, self._hass.config.language, "confirmation_no"),
-        }
+        asked_id, is_free, language = asked_id or ulid_now(), answers is None, self._hass.config.language
+        titles = {answer: answer for answer in answers or ()}
+        for key in () if titles or is_free else (YES, NO):
+            titles[key] = await async_phrase(self._hass, language, f"confirmation_{key}")
         by_button = {f"{ANSWER}{asked_id}_{number}": answer for number, answer in enumerate(titles)}
+        buttons = [{"action": button, "title": titles[answer]} for button, answer in by_button.items()]
+        if is_free:
+            by_button = {f"{ANSWER}{asked_id}": ""}
+            title = await async_phrase(self._hass, language, "intercom_reply")
+            buttons = [{"action": button, "title": title, "behavior": "textInput"} for button in by_button]
         chosen = chosen or self._hass.loop.create_future()
         routes = self._routes(receivers.persons)
         users = {user_id_of(self._hass, person): person for person in receivers.persons}
@@ -242,9 +251,9 @@ class Questions(ConfirmationChannel):
             if not chosen.done():
                 chosen.set_result(Chosen(answer, users[user_id]))
 
-        async def async_pressed(user: User, button: str, _reply: str) -> None:
-            if button in by_button and user.id in users:
-                take(user.id, by_button[button])
+        async def async_pressed(user: User, button: str, reply: str) -> None:
+            if button in by_button and user.id in users and (answer := by_button[button] or reply):
+                take(user.id, answer)
 
         stop = async_on_press(self._hass, async_pressed)
 
@@ -252,7 +261,7 @@ class Questions(ConfirmationChannel):
             for entity_id in receivers.satellites:
 
                 async def async_take(heard: str, entity_id: str = entity_id) -> str:
-                    answer = meant(heard, titles, language_of(self._hass, entity_id))
+                    answer = heard if is_free else meant(heard, titles, language_of(self._hass, entity_id))
                     if answer is not None and not chosen.done():
                         chosen.set_result(Chosen(answer, entity_id))
                     return question if answer is None else ""
@@ -261,7 +270,6 @@ class Questions(ConfirmationChannel):
                     return
 
         aloud = self._hass.async_create_background_task(async_choose_aloud(), "home_agent question")
-        buttons = [{"action": button, "title": titles[answer]} for button, answer in by_button.items()]
         try:
             shown = {**(data or {}), "actions": buttons, "timeout": int(seconds)}
             await self._async_send(routes, question, asked_id, **shown)

@@ -137,10 +137,11 @@ class TelegramQuestions(ConfirmationChannel):
             question = action
 
             async def async_take(user: User, key: str) -> str:
-                if user.id not in question.users or key not in question.titles:
-                    return await async_phrase(self._hass, self._hass.config.language, Refusal.UNKNOWN.value)
+                language = self._hass.config.language
+                if user.id not in question.users or (question.titles and key not in question.titles):
+                    return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
                 question.take(user.id, key)
-                return question.titles[key]
+                return question.titles.get(key) or await async_phrase(self._hass, language, "done")
 
             async def async_show() -> None:
                 numbered = enumerate(question.titles.values())
@@ -198,7 +199,7 @@ class TelegramQuestions(ConfirmationChannel):
             if shown.sending is not None:
                 await asyncio.wait([shown.sending])
             expired = await async_phrase(self._hass, self._hass.config.language, "outcome_expired")
-            await self._async_close(shown, shown.titles.get(answer or "") or expired)
+            await self._async_close(shown, shown.titles.get(answer or "") or answer or expired)
 
     async def _async_buttons(self, action: PendingAction) -> Buttons:
         """Return the buttons of a question. The PIN, where there is one, is written instead of a yes."""
@@ -240,8 +241,8 @@ class TelegramQuestions(ConfirmationChannel):
             if not shown.waits_in(chat) or chat in shown.passed_in:
                 continue
             if action is None:
-                key = meant(text, shown.titles, self._hass.config.language)
-                if key and len(text.split()) > len(shown.titles[key].split()) + BESIDE:
+                key = meant(text, shown.titles, self._hass.config.language) if shown.titles else text
+                if shown.titles and key and len(text.split()) > len(shown.titles[key].split()) + BESIDE:
                     key = None
             elif action.own is not None:
                 read = read_answer(text, action.speaker.language, ordered(self._hass, action.frozen))

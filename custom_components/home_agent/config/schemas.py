@@ -140,9 +140,13 @@ ANSWERS: Final = (
     Field(key=const.CONF_PROMPT_ADDITIONS, selector=TemplateSelector(), clean=stripped),
     switch(const.CONF_LOCAL_FIRST),
     switch(const.CONF_QUICK_CONFIRMATIONS),
-    switch(const.CONF_SILENT_IN_ROOM),
-    switch(const.CONF_ONE_MOMENT),
     switch(const.CONF_THINKING),
+    *in_section(
+        "voice",
+        switch(const.CONF_SILENT_IN_ROOM),
+        switch(const.CONF_ONE_MOMENT),
+        switch(const.CONF_KEEP_LISTENING),
+    ),
 )
 
 PERMISSIONS: Final = (

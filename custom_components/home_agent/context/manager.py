@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from homeassistant.util import dt as dt_util
 
@@ -39,6 +39,8 @@ from .providers.texts import (
     everything_known,
 )
 from .window import Budget, Catalogue, ContextWindow, Slot
+
+UNPROMPTED: Final = ". No wake word, the microphone was open: if this is not said to you, answer only \u2026"
 
 
 class Usable:
@@ -213,7 +215,7 @@ class ContextManager:
         if speaker.area_id and (area := house.areas.get(speaker.area_id)):
             floor = house.floors.get(area.floor_id) if area.floor_id else None
             parts.append(f"in {area.name}" + (f", {floor.name}" if floor else ""))
-        return f"Speaker: {', '.join(parts)}"
+        return f"Speaker: {', '.join(parts)}{UNPROMPTED if speaker.unprompted else ''}"
 
 
 def only(house: HouseSnapshot, key: Hashable, keeps: Callable[[EntityRecord], bool]) -> HouseSnapshot:

@@ -610,40 +610,47 @@ class AgentView:
 
 
 class ViewedHouse:
-    """The home as one agent sees it; without a list it is the home as it is exposed."""
+    """The home as one agent sees it: as exposed, or what its list has, with further `names` by entity id."""
 
-    def __init__(self, house: House, view: AgentView) -> None:
+    def __init__(
+        self, house: House, view: AgentView, names: Callable[[], Mapping[str, tuple[str, ...]]] = dict
+    ) -> None:
         self._house = house
         self.view = view
-        self._known: tuple[HouseSnapshot, int, HouseSnapshot] | None = None
-        """The complete home, the count of its changes, and what the agent sees of it."""
+        self._names = names
+        self._known: tuple[tuple[object, ...], HouseSnapshot] | None = None
+        """The complete home, the count of its changes and the further names; what the agent sees of it."""
         self._carried: dict[Hashable, object] = {}
 
     async def async_snapshot(self) -> HouseSnapshot:
         """Return the home as it is now, as far as the agent sees it."""
         changes = self._house.changes
         whole = await self._house.async_snapshot()
-        if not self.view.seen.narrows:
+        names, narrows = self._names(), self.view.seen.narrows
+        if not narrows and not names:
             return whole
-        known = self._known
-        if known is not None and known[0] is whole and known[1] == changes:
-            return known[2]
+        known, key = self._known, (whole, changes if narrows else 0, names)
+        if known is not None and known[0] == key:
+            return known[1]
         entities: dict[str, EntityRecord] = {}
         async for entity_id in in_slices(list(whole.entities)):
             if self.view.lists(entity_id):
-                entities[entity_id] = whole.entities[entity_id]
+                record = entities[entity_id] = whole.entities[entity_id]
+                if own := names.get(entity_id):
+                    aliases = _other_names(record.name, (*record.aliases, *own))
+                    entities[entity_id] = replace(record, aliases=aliases)
         used = {one.area_id for one in entities.values()}
-        areas = {key: area for key, area in whole.areas.items() if key in used}
+        areas = {key: area for key, area in whole.areas.items() if key in used or not narrows}
         used = {area.floor_id for area in areas.values()}
         found = HouseSnapshot(
             version=whole.version,
             entities=entities,
             areas=areas,
-            floors={key: floor for key, floor in whole.floors.items() if key in used},
+            floors={key: floor for key, floor in whole.floors.items() if key in used or not narrows},
             carried=self._carried,
         )
-        seen = known[2] if known is not None and known[2].same_content(found) else found
-        self._known = (whole, changes, seen)
+        seen = known[1] if known is not None and known[1].same_content(found) else found
+        self._known = (key, seen)
         return seen
 
     @callback

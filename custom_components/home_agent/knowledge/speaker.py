@@ -193,6 +193,8 @@ class Speaker:
     """Whether what is judged now may be called at any time without being judged again."""
     wakes: bool = False
     """Whether it is an alarm that a person has set, so that quiet hours do not hold it back."""
+    unprompted: bool = False
+    """Whether no wake word began the turn: the microphone was still open after an answer."""
     tainted: bool = False
     """Whether what is called now may have been asked for by text from an untrusted source."""
     names: Callable[[str], bool] | None = field(default=None, compare=False, repr=False)
@@ -286,6 +288,26 @@ async def async_speaker_at(
         person=person.name or None if person else None,
         person_id=person.id if person else None,
     )
+
+
+@callback
+def stayed_open(hass: HomeAssistant, conversation_id: str, since: datetime) -> bool:
+    """Return whether a satellite heard a sentence because it still listened after an answer at a moment.
+
+    If nobody spoke then, that was a run of its own, and a wake word began this one.
+    """
+    if ASSIST_PIPELINE not in hass.config.components:
+        return True
+    from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE  # noqa: PLC0415
+
+    runs = [
+        [event.type.value for event in run.events]
+        for same in hass.data[KEY_ASSIST_PIPELINE].pipeline_debug.values()
+        for run in same.values()
+        if run.events and (run.events[0].data or {}).get("conversation_id") == conversation_id
+        if run.timestamp > since.isoformat()
+    ]
+    return len(runs) <= 1 and not any("wake_word-end" in events for events in runs)
 
 
 def presentation(hass: HomeAssistant, user_input: conversation.ConversationInput) -> Presentation:

@@ -103,6 +103,8 @@ class ProactiveState:
         self.watches: dict[tuple[str, str], Watch] = {}
         """By the key of a rule and the entity."""
         self.suggestions: dict[str, Suggestion] = {}
+        self.offered_names: dict[str, None] = {}
+        """The names of devices that were offered to be kept, squashed: each once, whatever was answered."""
         self._day: date | None = None
         self._count = 0
 
@@ -147,6 +149,7 @@ class ProactiveState:
                 for key, watch in list(self.watches.items())
             ],
             "suggestions": dump(list(self.suggestions.values())),
+            "offered_names": list(self.offered_names)[-MAX_SUGGESTIONS:],
             "day": dump(self._day),
             "count": self._count,
         }
@@ -161,6 +164,7 @@ class ProactiveState:
             load_habit(item["kind"])
         found = [load(Suggestion, item) for item in stored["suggestions"]]
         self.suggestions = {suggestion.id: suggestion for suggestion in found}
+        self.offered_names = dict.fromkeys(map(str, stored.get("offered_names", ())))
         self._day = date.fromisoformat(stored["day"]) if stored["day"] else None
         self._count = int(stored["count"])
 

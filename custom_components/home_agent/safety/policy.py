@@ -158,9 +158,9 @@ class Policy:
                 if rule.verdict(effect) is Verdict.BLOCK
             )
             refusal = next(filter(None, refusals), None)
-        elif speaker.tainted:
-            # What is done in a turn that has read text from outside; a skipped update stays away until
-            # somebody notices.
+        elif speaker.tainted or speaker.unprompted:
+            # What is done in a turn that has read text from outside, or that may be nobody's; a skipped
+            # update stays away until somebody notices.
             is_serious = any(
                 (effect.domain, effect.service) == ("update", "skip")
                 or not effect.known

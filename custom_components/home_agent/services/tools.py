@@ -82,7 +82,7 @@ async def async_undo(
     if strict and not last_changing_turn(actions(handler.guard.journal.ledger), hass):
         raise invalid("nothing_to_undo")
     tool = ActivityTool(lambda ledger, _speaker: actions(ledger))
-    turn.tools = {tool.name: tool}
+    turn.tools = {**turn.tools, tool.name: tool}
     result = (await handler.async_execute(llm.ToolInput(tool.name, {"action": "undo"}), turn)).data
     if strict and result["error"]:
         raise HomeAssistantError(str(result["error"]))

@@ -52,8 +52,10 @@ from .everyday.timer_tool import (
 )
 from .ha_control import async_prepare_names, entity_locks
 from .ha_query import async_found, find_all
+from .naming import LEARN_NAME
 from .people import is_message
 from .query.present import differences
+from .remembering import MemoryTool
 from .resolving.resolver import Target, mention
 from .results import ToldAct
 
@@ -435,7 +437,13 @@ class ActivityTool(HomeAgentTool):
         try:
             if changes := _changes_of(actions, turn_id):
                 return await _async_undo(changes, run, whole=True)
-            own = (action for action in actions if action.turn_id == turn_id and _counts(action))
+            own = [action for action in actions if action.turn_id == turn_id and _counts(action)]
+            memory = run.calls.tools.get(MemoryTool.name)
+            learned = [action.data["memory"] for action in own if action.service == LEARN_NAME]
+            if learned and isinstance(memory, MemoryTool):
+                await memory.async_forget(learned[0], run)
+                run.guard.journal.mark_undone(turn_id)
+                return {"forgotten": "the name that was learned"}
             calls = dict.fromkeys(f"{action.domain}.{action.service}" for action in own)
             raise ValidationError(
                 f"Cannot be undone: {', '.join(calls)}. Nothing records what was so before; say so"

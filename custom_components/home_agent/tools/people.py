@@ -141,7 +141,7 @@ class ChatQuestion:
     id: str
     text: str
     titles: Mapping[str, str]
-    """The title of each answer."""
+    """The title of each answer; none where people answer in their own words."""
     users: frozenset[str]
     """The users who are asked."""
     take: Callable[[str, str], None]

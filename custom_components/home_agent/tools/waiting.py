@@ -11,7 +11,7 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.redact import REDACTED
 
 from ..domains import DOMAINS
-from ..errors import ChangedSinceAsked, NotConfirmed, PermissionDenied
+from ..errors import ChangedSinceAsked, NotConfirmed, PermissionDenied, RefusedByRule
 from ..regex import lazy_regex
 from ..safety.frozen import (
     MAX_THINGS,
@@ -39,6 +39,7 @@ MAX_TOLD: Final = 200
 """Characters of a message, and of the arguments of one call, that a spoken question can hold."""
 MAX_KINDS: Final = 8
 """Kinds of actions inside a script or a scene that a question names."""
+UNPROMPTED: Final = "Not done: this needs a yes, but nobody said the wake word; the person must say it first"
 TARGET_SLOTS: Final = frozenset(
     {"name", "area", "floor", "domain", "device_class", "preferred_area_id", "preferred_floor_id"}
 )
@@ -63,7 +64,7 @@ def freeze(hass: HomeAssistant, draft: CallDraft | None, call: Frozen) -> str:
     """Let a call wait, and return the id of the action that it belongs to.
 
     Raises NotConfirmed without a draft, PermissionDenied for what one question cannot tell, TooMuchAtOnce
-    for what it cannot name.
+    for what it cannot name, RefusedByRule in a turn that no wake word began.
     """
     if draft is None:
         raise NotConfirmed("This needs a person's confirmation")
@@ -71,6 +72,8 @@ def freeze(hass: HomeAssistant, draft: CallDraft | None, call: Frozen) -> str:
         raise PermissionDenied("An automation with three back-ticks cannot be shown in a question")
     # A person can judge untrusted text only after hearing or reading all of it.
     speaker = draft.origin.speaker
+    if speaker.unprompted:
+        raise RefusedByRule("wake_word_needed", UNPROMPTED)
     if speaker.tainted and not (_is_visible(call) and tells_all(call, written=not speaker.voice)):
         raise PermissionDenied(
             "Text from outside was read, and a question cannot tell all of this. "

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse, pending_ids
 from tests.helpers.telegram_chats import ANNA, BEN, Telegram
-from tests.servers.replies import text
+from tests.servers.replies import text, tool_calls
 
 CLOSE = {"action": "close", "entity_id": "cover.garage", "person": "person.anna", "urgent": True}
 CLOSED = [("cover.close_cover", ("cover.garage",))]
@@ -155,3 +155,18 @@ async def test_a_choice_is_withdrawn(agent: Agent, telegram: Telegram) -> None:
     await telegram.until(lambda: telegram.server.calls("editMessageText", ANNA))
     assert "Not done" in telegram.server.calls("editMessageText", ANNA)[-1]["text"]
     await telegram.press(ANNA, found["Soup"])
+
+
+async def test_a_question_of_another_person(agent: Agent, telegram: Telegram) -> None:
+    """The next message is the answer; the one who asked gets it, and no model reads it."""
+    call = ("notify_person", {"person": "Ben", "message": "When will you be home?", "wants_reply": True})
+    agent.server.script([tool_calls([call]), text("I am asking Ben.")])
+    anna = agent.hass.states.get("person.anna")
+    assert anna is not None
+    await agent.say("Ask Ben when he comes", context=Context(user_id=anna.attributes["user_id"]))
+    await telegram.until(lambda: telegram.server.texts(BEN))
+    assert telegram.server.texts(BEN) == ["Question from Anna: When will you be home?"]
+    assert await telegram.write(BEN, "Unlock the front door at eight") == ["Done."]
+    await telegram.until(lambda: telegram.server.texts(ANNA))
+    assert telegram.server.texts(ANNA) == ["Answer from Ben: Unlock the front door at eight"]
+    assert len(agent.server.chats) == 2

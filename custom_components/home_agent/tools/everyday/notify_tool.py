@@ -1,7 +1,7 @@
 """notify_person: something for people, announced in rooms or sent to phones and chats."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
@@ -16,10 +16,17 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...context.named import language_of as language_of_text
-from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
+from ...domains.features import supports
+from ...errors import (
+    ConfirmationNeeded,
+    HomeAgentError,
+    PermissionDenied,
+    ToolExecutionError,
+    ValidationError,
+)
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import PERSONAL, rooms_of_owner, squash, without_article
-from ...knowledge.speaker import async_is_member, persons
+from ...knowledge.speaker import Speaker, async_is_member, persons
 from ...knowledge.spoken_words import kinds_of_room, stop_words
 from ...languages import languages
 from ...languages.lexicon import QUESTION_MARKS, all_words
@@ -93,6 +100,21 @@ class Way:
     problem: str = ""
     denied: PermissionDenied | None = None
     waits: ConfirmationNeeded | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """A question to one person or room, whose reply is brought back to the one who asks."""
+
+    text: str
+    name: str
+    """Who is asked, as the one who asks may hear it."""
+    persons: tuple[str, ...]
+    """Who is asked in writing, by entity."""
+    calls: tuple[ServiceCall, ...]
+    """The question as a message to each satellite, phone and chat that asks it."""
+    speaker: Speaker
+    owner: Giver
 
 
 class Audience:
@@ -374,6 +396,7 @@ class NotifyTool(HomeAgentTool):
             probatio.Optional("when"): str,
             probatio.Optional("if"): str,
             probatio.Optional("repeat"): str,
+            probatio.Optional("wants_reply"): bool,
         }
     )
 
@@ -384,12 +407,15 @@ class NotifyTool(HomeAgentTool):
         memories: Memories,
         profile: Profile,
         planned: Scheduler | None = None,
+        ask: Callable[[Inquiry], Awaitable[None]] | None = None,
     ) -> None:
+        """Take where people are; `ask` puts a question and brings the reply back later."""
         self._people = people
         self._messages = messages
         self._memories = memories
         self._profile = profile
         self._planned = planned
+        self._ask = ask
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
@@ -407,6 +433,12 @@ class NotifyTool(HomeAgentTool):
         message = Notice(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
         timing = await async_read_timing(args, run)
         check_time(message, timing, run)
+        if args.get("wants_reply"):
+            if timing is not None and timing.schedule is not None:
+                raise ValidationError(
+                    "wants_reply: somebody is asked now, not later; leave when out, or send it"
+                )
+            return await self._async_inquire(message, run)
         if timing is not None and timing.schedule is not None:
             return await self._async_plan(message, timing.schedule, run)
         audience = await self._async_audience(message, run)
@@ -418,6 +450,56 @@ class NotifyTool(HomeAgentTool):
             if way.waits is not None:
                 raise way.waits
         return _result(ways, audience.unreached, text)
+
+    async def _async_inquire(self, message: Notice, run: ToolRun) -> JsonValueType:
+        """Ask one person or room; the reply comes later, to the one who asks and to no model.
+
+        Each way is judged as a message on it would be. Raises ValidationError if nobody can be asked.
+        """
+        audience = await self._async_audience(message, run)
+        message = await self._async_checked(message, run, is_announced=bool(audience.devices))
+        names = {way.name or (name_of(way.device, run.hass) if way.device else "") for way in audience.ways}
+        if len(names) > 1 or self._ask is None:
+            raise ValidationError("wants_reply: ask one person or one room at a time")
+        calls: list[ServiceCall] = []
+        waiting: list[FrozenCall] = []
+        problem: HomeAgentError = ValidationError(
+            "; ".join(audience.unreached) or "person: nothing there can ask; send it without wants_reply"
+        )
+        for way in audience.ways:
+            for call in self._questions(way, message, run):
+                try:
+                    waiting += await run.guard.async_foresee([call], run.speaker) or ()
+                    calls.append(call)
+                except PermissionDenied as err:
+                    problem = err
+        if not calls:
+            raise problem
+        asked = Inquiry(
+            text=message.text,
+            name=plain(names.pop()),
+            persons=tuple(way.person for way in audience.ways if way.device is None),
+            calls=tuple(calls),
+            speaker=run.speaker,
+            owner=Giver.of(run.speaker, user_of(run)),
+        )
+        begin = partial(self._ask, asked)
+        if waiting:
+            raise ConfirmationNeeded(
+                freeze(run.hass, run.draft, FrozenPlan(calls=tuple(waiting), begin=begin))
+            )
+        await begin()
+        return {"asked": asked.name, "note": "The person is told the reply by itself, later. Say so"}
+
+    def _questions(self, way: Way, message: Notice, run: ToolRun) -> list[ServiceCall]:
+        """Return the messages that stand for a question on a way; none where nobody could reply."""
+        if way.device is None:
+            routes = [route for route in self._people.routes(way.person) if route.has_buttons]
+            chats = self._people.calls_to_chats(way.person, message.text)
+            return [*(route.call(message.text) for route in routes), *chats]
+        state = run.hass.states.get(way.device.entity_id)
+        may_reply = way.device.is_satellite and supports(state, "START_CONVERSATION")
+        return self._attempts(way, message, run)[0] if may_reply else []
 
     async def async_run_planned(self, command: PlannedItem, run: ToolRun) -> JsonValueType:
         """Deliver a message that was planned, to where people are now.
