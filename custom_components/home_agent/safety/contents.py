@@ -477,7 +477,8 @@ class _Opener:
         for step in steps(script.sequence, variables):
             if not step.known:
                 yield Effect(step.domain, step.service, known=False, inside=True)
-            brings = step.domain == "scene" or DOMAINS[step.domain].groups
+            facts = DOMAINS[step.domain]
+            brings = step.domain == "scene" or facts.groups or facts.comes_to
             given = step.data if brings else step.variables
             targets = self._targets(step)
             if targets is None:

@@ -236,7 +236,10 @@ async def test_a_script_that_moves_music(
     assert await async_setup_component(hass, "script", {"script": {"evening": {"sequence": [step]}}})
     async_expose_entity(hass, "conversation", "script.evening", True)
     await agent.set_options(policy_choices=[{"decision": "never", "entities": ["media_player.lounge"]}])
-    await call(agent, "ha_control", "Run evening", action="run", entity_id="script.evening")
+    running = tool_calls([("ha_control", {"action": "run", "entity_id": "script.evening"})])
+    agent.server.script([running, text("Okay.")])
+    answer = await agent.at_satellite().say("Run evening")
+    assert answer.continue_conversation is ("{{" in source), "what is not known is asked about"
     assert not home["kitchen"].moved
 
 
