@@ -232,7 +232,7 @@ class TestClearConversation:
         assert await call(hass, "clear_conversation", admin, person="person.anna") == {"cleared": 1}
         with pytest.raises(Unauthorized):
             await call(hass, "clear_conversation", context, person="person.leo")
-        with pytest.raises(ServiceValidationError, match="person.nobody"):
+        with pytest.raises(ServiceValidationError, match=r"person\.nobody"):
             await call(hass, "clear_conversation", admin, person="person.nobody")
 
     async def test_an_automation_ends_all(self, hass: HomeAssistant, agent: Agent) -> None:
