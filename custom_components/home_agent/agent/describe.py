@@ -329,7 +329,7 @@ class _Describer:
         """Return texts as a list with "and" before the last one; `key` says what kind of texts they are."""
         if len(texts) < 2:
             return "".join(texts)
-        return self.phrase(key, first=COMMAS.get(self._own, ", ").join(texts[:-1]), last=texts[-1])
+        return self.phrase(key, first=listed(texts[:-1], self._own), last=texts[-1])
 
     # Asking.
 
@@ -390,9 +390,10 @@ class _Describer:
             case FrozenCall():
                 return self.call(item)
             case FrozenLook():
-                receivers = ", ".join(self._receiver(message) for message in item.sends)
+                receivers = listed(map(self._receiver, item.sends), self._own)
                 key = "look_send" if item.sends else "look"
-                return self.clause(key, targets=names(self.hass, (item.entity_id,)), receivers=receivers)
+                targets = names(self.hass, (item.entity_id,), self._own)
+                return self.clause(key, targets=targets, receivers=receivers)
             case FrozenTool(event=Mapping() as event):
                 question = self.clause("reminder_once", message=visible(item.args["name"]))
                 if item.args["action"] == "wake":
@@ -459,14 +460,14 @@ class _Describer:
                 text = told_message(call.data, full=self.full).text
                 receivers.setdefault((kind, text), []).append(self._receiver(call))
         for (kind, text), named in receivers.items():
-            yield kind, ", ".join(dict.fromkeys(named)), text
+            yield kind, listed(dict.fromkeys(named), self._own), text
 
     def _receiver(self, call: FrozenCall) -> str:
         """Return the receiver of a message: the rooms of an announcement, a phone, a chat."""
         if is_spoken(call.domain, call.service):
             rooms = [(key, area_of(self.hass, key)) for key in heard_on(call)]
-            named = [plain(area.name) if area else names(self.hass, (key,)) for key, area in rooms]
-            return ", ".join(dict.fromkeys(named))
+            named = [plain(area.name) if area else names(self.hass, (key,), self._own) for key, area in rooms]
+            return listed(dict.fromkeys(named), self._own)
         if (call.domain, call.service) == TELEGRAM:
             chat = call.data.get("chat_id")
             titles = (
@@ -477,7 +478,7 @@ class _Describer:
             )
             return plain(f"Telegram ({next(titles, chat)})")
         if call.entity_ids:
-            return names(self.hass, call.entity_ids)
+            return names(self.hass, call.entity_ids, self._own)
         return plain(call.service.removeprefix("mobile_app_").replace("_", " "))
 
     def call(self, call: FrozenCall, *, by_name: bool = False) -> str:
@@ -843,9 +844,14 @@ def with_article(name: str, language: str, case: NameCase) -> str:
 
 
 @callback
-def names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:
+def names(hass: HomeAssistant, entity_ids: Sequence[str], language: str) -> str:
     """Return the names of entities, with commas between them."""
-    return ", ".join(_name(hass, entity_id) for entity_id in entity_ids)
+    return listed((_name(hass, entity_id) for entity_id in entity_ids), find(language) or DEFAULT)
+
+
+def listed(texts: Iterable[str], language: str) -> str:
+    """Return texts with the commas of a language that has words of its own."""
+    return COMMAS.get(language, ", ").join(texts)
 
 
 def _name(hass: HomeAssistant, entity_id: str) -> str:

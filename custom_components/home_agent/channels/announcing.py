@@ -98,7 +98,7 @@ class Announcer:
         """Tell what became of a planned command where it was given; `key` names the sentence."""
         owner, now = command.owner, dt_util.utcnow()
         time = await self._async_clock(due, now - due, owner.language)
-        targets = names(self._hass, entity_ids)
+        targets = names(self._hass, entity_ids, owner.language)
         if command.message is not None:
             targets = plain(command.message.receiver)
         elif command.is_timer:
