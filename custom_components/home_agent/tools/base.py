@@ -22,7 +22,7 @@ from .waiting import freeze
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
 
-__all__ = ["HomeAgentTool", "ServiceCall", "Speaker", "ToolOutput", "ToolRun", "as_list"]
+__all__ = ["HomeAgentTool", "ServiceCall", "Speaker", "ToolOutput", "ToolRun"]
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
@@ -198,7 +198,7 @@ class HomeAgentTool(llm.Tool):
         """Return whether this home has anything that the tool acts on."""
         if self.needs_component is not None and self.needs_component not in hass.config.components:
             return False
-        return self.domain is None or (bool(house.of_domain(self.domain)) and self.is_useful(hass, house))
+        return self.domain is None or (self.domain in house.domains and self.is_useful(hass, house))
 
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any] | None:  # noqa: ARG002 - most are the same everywhere
         """Return the parameters as JSON Schema for this home, where they depend on it.
@@ -256,11 +256,6 @@ def useful_tools(hass: HomeAssistant, house: HouseSnapshot, tools: Iterable[llm.
     ]
 
 
-def parameters_in(hass: HomeAssistant, house: HouseSnapshot, tool: llm.Tool) -> Mapping[str, Any] | None:
-    """Return the parameters of a tool as JSON Schema for this home, where they depend on it."""
-    return tool.parameters_in(hass, house) if isinstance(tool, HomeAgentTool) else None
-
-
 class TargetsFailed(ToolExecutionError):
     """No target was done; `result` says what failed."""
 
@@ -271,10 +266,3 @@ class TargetsFailed(ToolExecutionError):
 
 class PartlyFailed(TargetsFailed):
     """Some targets were done and some were not: a success whose error names the rest."""
-
-
-def as_list(value: str | Sequence[str] | None) -> list[str]:
-    """Return a string or a list of strings as a list."""
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) else list(value)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from homeassistant.core import HomeAssistant
 
@@ -56,6 +56,9 @@ from ...languages import DEFAULT, languages, table
 from ...regex import lazy_regex
 from ...texts import fold, one_line, parsed, words
 
+if TYPE_CHECKING:
+    from ..base import ToolRun
+
 NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unknown", "any"))
 """What models write where they mean nothing."""
 SLOTS: Final = ("entity_id", "name", "area", "floor", "label", "domain", "device_class")
@@ -81,8 +84,7 @@ _STRUCTURE = lazy_regex(r"[\"`<>{}]|(?<!\w)'|'(?!\w)")
 """Characters that could be read as structure; an apostrophe within a word is none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """What a call is aimed at. All that is given must hold."""
 
     entity_id: tuple[str, ...] = ()
@@ -181,8 +183,7 @@ MIN_LENGTH: Final = 5
 """Shorter names are not compared letter by letter."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPlace:
+class NamedPlace(NamedTuple):
     """Rooms or floors that a word means, or a label; an entity in any of them is there."""
 
     name: str
@@ -306,8 +307,7 @@ OPENING_DOMAINS: Final = words_of("cover binary_sensor")
 """Classes of what opens and closes, and the domains that have them: a light called so is another thing."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntityKinds:
+class EntityKinds(NamedTuple):
     """Domains and device classes that entities must have; empty means any."""
 
     domains: frozenset[str] = frozenset()
@@ -416,6 +416,20 @@ def resolve(
         house, target, speaker, sentence, allowed_domains, exists or house.entities.__contains__, many
     )
     return sorted(search.run(), key=lambda record: record.entity_id)
+
+
+def resolve_for(
+    run: ToolRun, target: Target, sentence: str, allowed_domains: Collection[str] | None = None
+) -> list[EntityRecord]:
+    """Return the entities that a call means; an id that exists and is not exposed is not misspelt."""
+    return resolve(
+        run.house,
+        target,
+        speaker=run.speaker,
+        sentence=sentence,
+        allowed_domains=allowed_domains,
+        exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
+    )
 
 
 def name_languages(house: HouseSnapshot, sentence: str, spoken: str) -> tuple[str, ...]:
@@ -967,8 +981,7 @@ def _purposes() -> Mapping[str, str]:
 NAMED, KIND, PLACE = 3, 2, 1
 
 
-@dataclass(frozen=True, slots=True)
-class Mentioned:
+class Mentioned(NamedTuple):
     """The entities, kinds and places that a sentence names."""
 
     entity_ids: frozenset[str]
