@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.agent.closing import as_spoken
 from custom_components.home_agent.agent.llm import is_question
-from custom_components.home_agent.agent.speech import CallText
+from custom_components.home_agent.agent.speech import CallText, as_spoken
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.context.window import estimate_tokens
 from custom_components.home_agent.knowledge.spoken_words import asks_for_all
