@@ -16,6 +16,7 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenCall, FrozenTool, ServiceCall
 from ..safety.sanitizer.origins import PUBLIC
+from .resolving.resolver import Target, resolve
 from .results import ToldAct
 from .waiting import freeze
 
@@ -25,7 +26,7 @@ MAX_SLOT_CHARS: Final = 255
 __all__ = ["HomeAgentTool", "ServiceCall", "Speaker", "ToolOutput", "ToolRun"]
 
 if TYPE_CHECKING:
-    from ..knowledge.house import HouseSnapshot
+    from ..knowledge.house import EntityRecord, HouseSnapshot
     from ..planned.events import Clause
     from ..planned.records import Schedule
     from ..safety.policy import Reader
@@ -76,6 +77,19 @@ class ToolRun:
     def disclosure(self) -> Disclosure:
         """Return which data the calling model may receive."""
         return self.calls.disclosure.model
+
+    def resolve(
+        self, target: Target, sentence: str, allowed_domains: Collection[str] | None = None
+    ) -> list[EntityRecord]:
+        """Return the entities that a call means; an id that exists and is not exposed is not misspelt."""
+        return resolve(
+            self.house,
+            target,
+            speaker=self.speaker,
+            sentence=sentence,
+            allowed_domains=allowed_domains,
+            exists=lambda entity_id: self.hass.states.get(entity_id) is not None,
+        )
 
     def note_quotes(self, err: HomeAgentError) -> None:
         """Note that the result of this call repeats an error, which may quote what outsiders wrote."""

@@ -32,7 +32,7 @@ from .control.places import arranged
 from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_carry_out, plan
 from .control.scripts import SCRIPT, fields_of, plan_script, scripts_as_tools
 from .control.telling import PLANNED, tell, tell_planned
-from .resolving.resolver import LANGUAGE, Target, name_languages, protected, resolve_for
+from .resolving.resolver import LANGUAGE, Target, name_languages, protected
 from .results import ToldAct
 
 MAX_TARGETS = 200
@@ -198,7 +198,7 @@ def resolve_gated(
 
     Raises ValidationError.
     """
-    find = partial(resolve_for, run, target, sentence)
+    find = partial(run.resolve, target, sentence)
     gates = gated_domains()
     others = frozenset(domains) - gates
     ids = [entity_id for entity_id in target.entity_id if "*" not in entity_id]

@@ -63,7 +63,7 @@ from ..everyday.timer_tool import OUTSIDE
 from ..ha_control import ControlTool, async_prepare_names, resolve_gated
 from ..own_calls import async_switch_automation
 from ..people import NOTIFY, is_called
-from ..resolving.resolver import Target, plain, resolve_for, texts
+from ..resolving.resolver import Target, plain, texts
 from ..waiting import as_values, freeze
 from .kept import (
     AUTOMATION,
@@ -374,7 +374,7 @@ class ClauseReader:
         target = Target.from_args({**fields, "entity_id": ids, "name": names})
         if target.is_empty:
             raise ValidationError("entity_id is missing: say which entity is meant")
-        records = resolve_for(self._run, target, self._run.sentence)
+        records = self._run.resolve(target, self._run.sentence)
         if len(records) > MAX_ENTITIES or len({record.domain for record in records}) > 1:
             names = [plain(record.name) for record in records[:MAX_ENTITIES]]
             raise ValidationError(f"Which one? Name one of: {', '.join(names)}"[:200])

@@ -23,7 +23,6 @@ from ..resolving.resolver import (
     mention,
     places_in_sentence,
     read_kinds,
-    resolve_for,
     texts,
     unknown_place,
 )
@@ -157,8 +156,8 @@ class _RoomOrder:
             kinds = read_kinds(house, target).domains
             return [*house.of_domain(own)] if is_kind or self.is_work or own in kinds else []
         try:
-            records = resolve_for(
-                self.run, Target(entity_id=target.entity_id, name=target.name), "", {self.facts.name}
+            records = self.run.resolve(
+                Target(entity_id=target.entity_id, name=target.name), "", {self.facts.name}
             )
         except ValidationError:
             if self.is_work:
@@ -244,7 +243,7 @@ class _GroupOrder(NamedTuple):
         if not values <= self.groups.values or not (target.name or len(target.entity_id) == 1):
             return args
         try:
-            records = resolve_for(run, target, run.sentence, {self.facts.name})
+            records = run.resolve(target, run.sentence, {self.facts.name})
         except ValidationError:
             return args
         members = self._members(records[0].entity_id) if len(records) == 1 else []
@@ -265,7 +264,7 @@ class _GroupOrder(NamedTuple):
                 area=area and area.strip(), floor=target.floor if len(areas) == 1 else None
             )
             try:
-                records = resolve_for(self.run, there, self.run.sentence, {self.facts.name})
+                records = self.run.resolve(there, self.run.sentence, {self.facts.name})
             except ValidationError as err:
                 if is_named or not (there.area or there.floor):
                     raise

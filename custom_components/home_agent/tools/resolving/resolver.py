@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from homeassistant.core import HomeAssistant
 
@@ -55,9 +55,6 @@ from ...knowledge.spoken_words import (
 from ...languages import DEFAULT, languages, table
 from ...regex import lazy_regex
 from ...texts import fold, one_line, parsed, words
-
-if TYPE_CHECKING:
-    from ..base import ToolRun
 
 NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unknown", "any"))
 """What models write where they mean nothing."""
@@ -416,20 +413,6 @@ def resolve(
         house, target, speaker, sentence, allowed_domains, exists or house.entities.__contains__, many
     )
     return sorted(search.run(), key=lambda record: record.entity_id)
-
-
-def resolve_for(
-    run: ToolRun, target: Target, sentence: str, allowed_domains: Collection[str] | None = None
-) -> list[EntityRecord]:
-    """Return the entities that a call means; an id that exists and is not exposed is not misspelt."""
-    return resolve(
-        run.house,
-        target,
-        speaker=run.speaker,
-        sentence=sentence,
-        allowed_domains=allowed_domains,
-        exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
-    )
 
 
 def name_languages(house: HouseSnapshot, sentence: str, spoken: str) -> tuple[str, ...]:
