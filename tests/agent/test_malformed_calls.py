@@ -160,6 +160,9 @@ NOT_MOVED: list[tuple[str, str, dict[str, Any]]] = [
     ("Turn on the hallway light", "en", {**ARGS, "wait_time": "10 minutes"}),
     ("Turn on the hallway light", "en", {**ARGS, "parameters": {"timeout": 30}}),
     ("Turn on the hallway light", "en", {**ARGS, "at": "18:30", "delay": "5 minutes"}),
+    ("Schalte das Licht im Flur in zehn Minuten ein", "de", {**ARGS, "when": 10}),
+    ("Mach das Licht im Flur bis 23:45 an", "de", {**ARGS, "until": "23:45"}),
+    ("Zet het licht in de gang 5 minuten aan", "nl", {**ARGS, "parameters": {"duration": "5 minutes"}}),
     ("The hallway light, please", "en", {"entity_id": "light.hallway"}),
 ]
 

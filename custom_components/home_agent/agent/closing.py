@@ -45,13 +45,11 @@ from .describe import area_of
 from .llm import is_question
 from .record import MAX_TEXT
 from .request import drew_on_home, stays_home
-from .speech import SpeechFilter
+from .speech import as_spoken
 from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of, remove_from
 
 ALIKE: Final = 0.8
 """From which likeness two words may be one that was misheard."""
-MAX_READ_OUT = 10_000
-"""Characters that are read aloud, some ten minutes."""
 
 
 def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conversation.ConversationResult:
@@ -80,11 +78,11 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
         turn.data.memory.listening[turn.calls.conversation_id] = answer
         result.continue_conversation = True
     text = result.response.speech["plain"]["speech"]
-    # Who asks for the text of a question may render markdown, too.
-    own = without_embeds(f"{turn.lead} {turn.question}".strip()) if turn.question else ""
-    spoken = own or as_spoken(text)
-    if not (turn.calls.speaker.voice or turn.calls.speaker.shown) and spoken != text:
-        result.response.async_set_speech(spoken, extra_data={"markdown": text})
+    if not (turn.calls.speaker.voice or turn.calls.speaker.shown):
+        # Who asks for the text of a question may render markdown, too.
+        own = without_embeds(f"{turn.lead} {turn.question}".strip()) if turn.question else ""
+        if (spoken := own or as_spoken(text) or text) != text:
+            result.response.async_set_speech(spoken, extra_data={"markdown": text})
     return result
 
 
@@ -118,13 +116,6 @@ def drop_turn(turn: Turn) -> conversation.ConversationResult:
     return conversation.ConversationResult(
         response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
     )
-
-
-def as_spoken(text: str) -> str:
-    """Return text as a voice reads it. Text of code or data alone has no such words and stays as it is."""
-    text = text[:MAX_READ_OUT]
-    words = SpeechFilter(voice=True)
-    return f"{words.feed(text).text}{words.flush().text}".strip() or text
 
 
 def _set_results(turn: Turn, response: intent.IntentResponse) -> None:

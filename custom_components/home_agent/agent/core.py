@@ -104,7 +104,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
         self._check_limits(turn)
         if await async_settle(turn) or await async_silence(turn):
             return
-        if self._asks_what_to_say(turn):
+        if asks_what_to_say(turn):
             await async_tell_examples(turn)
             return
         may_fall_back = self.settings[CONF_LOCAL_FALLBACK] and not turn.pictures
@@ -126,12 +126,6 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
         if not await async_ask(turn):
             await self._async_ensure_words(turn)
             await async_offer_name(turn)
-
-    def _asks_what_to_say(self, turn: Turn) -> bool:
-        """Return whether somebody asks what the agent can do, and no caller has said how to answer."""
-        if turn.pictures or turn.user_input is None or turn.user_input.extra_system_prompt:
-            return False
-        return asks_what_to_say(turn.calls.sentence, (turn.language, self.hass.config.language))
 
     async def _async_begin(
         self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 import re
 from typing import Any, Final
@@ -115,7 +115,7 @@ async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgen
 
 def _spoken(hass: HomeAssistant, language: str) -> str:
     asked = hass.config.language if language in ("", MATCH_ALL) else language
-    known = hass.data.get(_LANGUAGES) or ()
+    known = hass.data.get(_LANGUAGES, frozenset())
     return nearest(asked, known, hass.config.country) or _ENGLISH
 
 
@@ -186,7 +186,9 @@ async def async_question(
     rules = [item for item in frozen if isinstance(item, FrozenAutomation)]
     calls = [call for rule in rules for call in rule.calls] if rules else None
     spoken = await _async_describer(hass, language, frozen, calls)
-    reason = [spoken.phrase("after_outside")] if any(map(_is_after_outside, frozen)) else []
+    inner = [call for item in frozen if isinstance(item, FrozenPlan | FrozenIntent) for call in item.calls]
+    is_marked = any(item.after_outside for item in (*frozen, *inner))
+    reason = [spoken.phrase("after_outside")] if is_marked else []
     rest = [spoken.phrase("ask_left_out")] if left_out else []
     return Question(
         spoken=" ".join([*reason, *spoken.questions(frozen), *rest]),
@@ -213,11 +215,6 @@ async def async_deeds(
     """Return a sentence for each call and whether it undid another one; None where there are no words."""
     describer = await _async_describer(hass, language, ())
     return [None if call is None else describer.deed(call, undone) for call, undone in calls]
-
-
-def _is_after_outside(item: Frozen) -> bool:
-    calls = item.calls if isinstance(item, FrozenPlan | FrozenIntent) else ()
-    return item.after_outside or any(call.after_outside for call in calls)
 
 
 async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]) -> str | None:
@@ -785,7 +782,7 @@ class _Describer:
         """Return the names of entities, with an article where one fits."""
         return [
             name
-            if entity_id.partition(".")[0] in TITLED or _friendly(self.hass, entity_id) == entity_id
+            if entity_id.partition(".")[0] in TITLED or name == entity_id
             else with_article(name, self.language, case)
             for entity_id in entity_ids
             for name in (_name(self.hass, entity_id),)
@@ -856,11 +853,12 @@ def listed(texts: Iterable[str], language: str) -> str:
 
 def _name(hass: HomeAssistant, entity_id: str) -> str:
     """Return the name of an entity, with its room or its id where another one is called alike."""
-    name = _friendly(hass, entity_id)
+    state = hass.states.get(entity_id)
+    name = plain(str((state.attributes.get(ATTR_FRIENDLY_NAME) if state else None) or entity_id))
     alike = [
-        other
-        for other in hass.states.async_entity_ids(entity_id.partition(".")[0])
-        if other != entity_id and fold_letters(_friendly(hass, other)) == fold_letters(name)
+        other.entity_id
+        for other in hass.states.async_all(entity_id.partition(".")[0])
+        if state and other is not state and _as_heard(other.name) == _as_heard(state.name)
     ]
     if not alike:
         return name
@@ -870,9 +868,9 @@ def _name(hass: HomeAssistant, entity_id: str) -> str:
     return f"{name} ({entity_id})"
 
 
-def _friendly(hass: HomeAssistant, entity_id: str) -> str:
-    state = hass.states.get(entity_id)
-    return plain(str((state.attributes.get(ATTR_FRIENDLY_NAME) if state else None) or entity_id))
+@lru_cache(maxsize=4096)
+def _as_heard(name: str) -> str:
+    return fold_letters(plain(name))
 
 
 def area_of(hass: HomeAssistant, entity_id: str) -> ar.AreaEntry | None:

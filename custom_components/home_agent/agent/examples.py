@@ -1,7 +1,8 @@
 """What can be said in this home: sentences about its own devices."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Final
 
 from homeassistant.core import HomeAssistant
@@ -54,12 +55,17 @@ async def async_examples(
     ]
 
 
-def asks_what_to_say(sentence: str, languages: Sequence[str]) -> bool:
-    """Return whether a sentence asks nothing but what the agent can do."""
-    said = fold_word(sentence)
-    own = {find(language) or DEFAULT for language in languages}
-    phrases = (phrase for language in own for phrase in words(language, "answers.abilities"))
-    return any(said == fold_word(phrase) for phrase in phrases)
+def asks_what_to_say(turn: Turn) -> bool:
+    """Return whether a sentence asks nothing but what the agent can do, and no caller says how to answer."""
+    if turn.pictures or turn.user_input is None or turn.user_input.extra_system_prompt:
+        return False
+    said, languages = fold_word(turn.calls.sentence), (turn.language, turn.hass.config.language)
+    return any(said in _abilities(language) for language in languages)
+
+
+@cache
+def _abilities(language: str) -> frozenset[str]:
+    return frozenset(map(fold_word, words(find(language) or DEFAULT, "answers.abilities")))
 
 
 async def async_tell_examples(turn: Turn) -> None:

@@ -11,7 +11,7 @@ from ..inference.client import MODELS, Router
 from ..inference.models import Caller, ChatRequest, ErrorKind, Message, ModelServerError, as_agent_error
 from ..safety.disclosure import DataPolicy
 from ..tools.everyday.camera_tool import See
-from .speech import SpeechFilter
+from .speech import as_spoken
 
 MAX_PICTURES: Final = 8
 MAX_BYTES: Final = 8_000_000
@@ -102,9 +102,7 @@ def seeing(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> S
                     "The model takes no pictures. A model that can see has to be chosen in the options"
                 ) from err
             raise as_agent_error(err) from err
-        words = SpeechFilter(voice=True)
-        description = f"{words.feed(answer).text}{words.flush().text}".strip()
-        if not description:
+        if not (description := as_spoken(answer)):
             raise ToolExecutionError("The model said nothing about the picture")
         return description
 

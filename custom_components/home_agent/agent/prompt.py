@@ -43,7 +43,7 @@ from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..regex import lazy_regex
 from ..safety.disclosure import DataPolicy
-from ..tools.base import HomeAgentTool, parameters_in, useful_tools
+from ..tools.base import HomeAgentTool, useful_tools
 from ..tools.calls.schema import serialize
 from ..tools.ha_control import ControlTool
 from ..tools.handler import ToolHandler
@@ -120,11 +120,12 @@ class OwnTools:
         self.renew(house)
         schemas = []
         for tool in useful_tools(self._hass, house, self._tools):
-            if catalogue.complete and isinstance(tool, HomeAgentTool) and tool.for_large_houses:
-                continue
             schema = self._schemas[tool]
-            if (here := parameters_in(self._hass, house, tool)) is not None:
-                schema = {**schema, "function": {**schema["function"], "parameters": here}}
+            if isinstance(tool, HomeAgentTool):
+                if catalogue.complete and tool.for_large_houses:
+                    continue
+                if (here := tool.parameters_in(self._hass, house)) is not None:
+                    schema = {**schema, "function": {**schema["function"], "parameters": here}}
             schemas.append(schema)
         return schemas
 

@@ -112,6 +112,8 @@ class TurnRecord:
     context_ms: float = 0
     rounds: int = 0
     requests: list[RequestRecord] = field(default_factory=list)
+    tokens: TokenUsage = field(default_factory=TokenUsage)
+    """What the agent's own models read and wrote."""
 
     id: str = ""
     """This and all that follows is known when the turn is over."""
@@ -160,6 +162,7 @@ class TurnRecord:
             request.first = monotonic()
         if delta.usage:
             request.usage += delta.usage
+            self.tokens += delta.usage
         if delta.usage or delta.finish_reason:
             self.end_request()
 
@@ -169,11 +172,6 @@ class TurnRecord:
             request = self.requests[-1]
             request.waited_after = self.caller.waited
             request.ended = request.ended or monotonic()
-
-    @property
-    def tokens(self) -> TokenUsage:
-        """Return what the agent's own models read and wrote."""
-        return sum((request.usage for request in self.requests), TokenUsage())
 
     @property
     def first_token_ms(self) -> float | None:

@@ -129,18 +129,18 @@ def _history(turn: Turn, max_tokens: int) -> list[Message]:
     ]
     marked = kept_at_home if turn.calls.conversation_id in data.memory.at_home else list
     if turn.history_id is None:
-        _inherit_taint(turn, earlier)
+        _inherit_taint(turn, earlier, reads_outside=False)
         return marked(from_contents(earlier))
     history = data.shared.history
-    turns = history.find(data.entry_id, turn.history_id).turns
-    unknown = [content for content in earlier if not turns or content.created > turns[-1].at]
+    kept = history.find(data.entry_id, turn.history_id)
+    unknown = [content for content in earlier if not kept.turns or content.created > kept.turns[-1].at]
     window = history.get_window(
         data.entry_id,
         turn.history_id,
         max_messages=settings[CONF_HISTORY_MAX_MESSAGES],
         max_tokens=max_tokens,
     )
-    _inherit_taint(turn, unknown)
+    _inherit_taint(turn, unknown, reads_outside=kept.reads_outside)
     return [*window, *marked(from_contents(unknown))]
 
 
@@ -199,24 +199,20 @@ def _cleaned(turn: Turn, lines: Sequence[str], slot: Slot) -> tuple[str, ...]:
     return tuple(cleaned.value)
 
 
-def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content]) -> None:
-    """Mark a turn that continues one that has read text from outside.
+def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content], *, reads_outside: bool) -> None:
+    """Mark a turn that continues one that has read text from outside, as the stored history says or not.
 
-    `earlier` is what the chat log has of the conversation beyond the stored history. The results of tools
-    that are not our own count, and those of tools that read outside.
+    `earlier` is what the chat log has of the conversation beyond that. The results of tools that are not our
+    own count, and those of tools that read outside.
     """
-    data, history_id = turn.data, turn.history_id
     tools = [
-        data.handler.tools.get(content.tool_name)
+        turn.data.handler.tools.get(content.tool_name)
         for content in earlier
         if isinstance(content, conversation.ToolResultContent)
     ]
-    is_marked = bool(earlier) and turn.calls.conversation_id in data.memory.tainted
-    if (
-        is_marked
-        or any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
-        or (history_id is not None and data.shared.history.find(data.entry_id, history_id).reads_outside)
-    ):
+    is_marked = bool(earlier) and turn.calls.conversation_id in turn.data.memory.tainted
+    are_outside = any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
+    if reads_outside or is_marked or are_outside:
         turn.calls.taint(earlier=True)
 
 

@@ -17,7 +17,7 @@ from ..knowledge.house import AgentView
 from ..knowledge.speaker import async_speaker_at
 from ..runtime import Agent
 from ..safety.disclosure import Disclosure
-from ..tools.base import parameters_in, useful_tools
+from ..tools.base import HomeAgentTool, useful_tools
 from ..tools.calls.schema import JsonSchema, json_schema, serialize, slots_of
 from ..tools.handler import ToolHandler
 from ..tools.turn_calls import TurnCalls
@@ -115,7 +115,12 @@ class HomeAgentLLMAPI(llm.API):
         data.tool_schemas.renew(house)
         offered = useful_tools(self.hass, house, handler.tools.values())
         shared = {
-            name: SharedTool(tool, handler, policy.away, parameters_in(self.hass, house, tool))
+            name: SharedTool(
+                tool,
+                handler,
+                policy.away,
+                tool.parameters_in(self.hass, house) if isinstance(tool, HomeAgentTool) else None,
+            )
             for name, tool in handler.tools.items()
         }
         return SharedInstance(

@@ -11,10 +11,10 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.core import State
 from homeassistant.helpers.json import json_dumps
@@ -137,6 +137,16 @@ FORMATS: Final[Mapping[str, str]] = {
 REASONS: Final = "reasons only by ha_query with why"
 
 
+def _framed(text: str) -> str:
+    """Return the words of a text with a space before and behind each."""
+    return f" {' '.join(words(text))} "
+
+
+@cache
+def _reasons(language: str) -> tuple[str, ...]:
+    return tuple(map(_framed, phrases(language, "questions.reasons")))
+
+
 class StateWriter:
     """Writes entities in the format and with the attributes that the options choose."""
 
@@ -152,9 +162,8 @@ class StateWriter:
 
     def heading_for(self, sentence: str, language: str) -> str:
         """Return the heading; for a question about reasons it says where they are, as no state tells them."""
-        said = f" {' '.join(words(sentence))} "
-        reasons = phrases(find(language) or DEFAULT, "questions.reasons")
-        asks_why = any(f" {' '.join(words(reason))} " in said for reason in reasons)
+        said = _framed(sentence)
+        asks_why = any(reason in said for reason in _reasons(find(language) or DEFAULT))
         heading = FORMATS[self._format]
         return heading.replace(":", f"; {REASONS}:") if asks_why else heading
 
@@ -238,8 +247,7 @@ MORE: Final = "+{} more (ha_query)"
 type Member = tuple[EntityRecord, State]
 
 
-@dataclass(frozen=True, slots=True)
-class KindLine:
+class KindLine(NamedTuple):
     """One line about a kind of entities."""
 
     text: str
@@ -249,8 +257,7 @@ class KindLine:
     """How many of them it names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineOptions:
+class LineOptions(NamedTuple):
     """What lines about kinds tell beside the count and the names."""
 
     place: str = ""

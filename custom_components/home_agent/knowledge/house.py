@@ -94,7 +94,7 @@ class HouseSnapshot:
     Entities are the exposed ones, sorted by entity id; areas and floors by their id.
     """
 
-    __slots__ = ("_derived", "areas", "carried", "entities", "floors", "version")
+    __slots__ = ("_derived", "areas", "carried", "domains", "entities", "floors", "version")
 
     def __init__(
         self,
@@ -114,12 +114,8 @@ class HouseSnapshot:
         self.entities: Mapping[str, EntityRecord] = _frozen(entities or {})
         self.areas: Mapping[str, Area] = _frozen(areas or {})
         self.floors: Mapping[str, Floor] = _frozen(floors or {})
+        self.domains = frozenset(record.domain for record in self.entities.values())
         self._derived: dict[Hashable, object] = {}
-
-    @property
-    def domains(self) -> frozenset[str]:
-        """Return the domains of the entities."""
-        return frozenset(self._grouped("domain"))
 
     def of_domain(self, domain: str) -> tuple[EntityRecord, ...]:
         """Return the entities of a domain, sorted by entity id."""

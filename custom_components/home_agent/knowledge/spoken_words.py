@@ -114,7 +114,9 @@ def asks_for_all(folded: str, language: str) -> bool:
     if any(phrase in text for phrase in _longest_first("quantities.whole_home")):
         return True
     known = all_words(language)
-    return not known.isdisjoint(text.split()) or any(word in text for word in known if is_unspaced(word))
+    if not known.isdisjoint(text.split()):
+        return True
+    return not text.isascii() and any(word in text for word in known if is_unspaced(word))
 
 
 def says_goodbye(folded: str) -> bool:
@@ -241,7 +243,7 @@ class ClassWords:
 @lru_cache(maxsize=256)
 def known_language(language: str) -> str:
     """Return the language that Home Assistant has words for and that comes closest."""
-    return nearest(language, LANGUAGES) or "en"
+    return nearest(language, frozenset(LANGUAGES)) or "en"
 
 
 async def async_class_words(

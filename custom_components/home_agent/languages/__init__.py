@@ -4,7 +4,7 @@ The files hold words and simple lists. What is composed of them belongs to the c
 `README.md` describes them; `scripts/languages` prints which language lacks which of them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 import json
 from pathlib import Path
@@ -63,15 +63,14 @@ def files() -> Mapping[str, Mapping[str, Any]]:
     tables = {path.stem: read_file(path) for path in sorted(FOLDER.glob("*.json"))}
     for sections in tables.values():
         # To the everyday words of each class belong the words that name it elsewhere in the file.
-        classes = sections.get("concepts", {}).get("classes", {})
-        for key, own in classes.items():
-            nouns = [
-                noun.rstrip("*")
-                for section, name in (("names", "domains"), ("topics", "kinds"))
-                for noun in sections.get(section, {}).get(name, {}).get(key, ())
-                if " " not in noun
-            ]
-            classes[key] = " ".join(dict.fromkeys((*own, *nouns)))
+        if (classes := sections.get("concepts", {}).get("classes")) is None:
+            continue
+        named = [sections.get("names", {}).get("domains", {}), sections.get("topics", {}).get("kinds", {})]
+        for key in {**classes, **named[0], **named[1]}:
+            nouns = [noun for table in named for noun in table.get(key, ()) if " " not in noun]
+            whole = (noun for noun in nouns if not noun.endswith("*"))
+            stems = (noun.rstrip("*") for noun in nouns)
+            classes[key] = " ".join(dict.fromkeys((*whole, *classes.get(key, ()), *stems)))
     return tables
 
 
@@ -101,10 +100,11 @@ def languages() -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def find(code: str) -> str | None:
     """Return the language with a file that comes closest to a code, such as pt for pt-BR and nb for no."""
-    return None if code == MATCH_ALL else nearest(code, languages())
+    return None if code == MATCH_ALL else nearest(code, frozenset(languages()))
 
 
-def nearest(code: str, among: Iterable[str], country: str | None = None) -> str | None:
+@lru_cache(maxsize=256)
+def nearest(code: str, among: frozenset[str], country: str | None = None) -> str | None:
     """Return which of some languages comes closest to a code; a country decides between variants."""
     whole = code.replace("_", "-").casefold()
     related = RELATED.get(whole) or RELATED.get(whole.partition("-")[0], code)

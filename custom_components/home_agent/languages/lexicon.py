@@ -1,8 +1,7 @@
 """Find the words of a language's tables in a sentence."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 import re
 from typing import Final, NamedTuple
 
@@ -29,12 +28,11 @@ class Word(NamedTuple):
     """Whether a comma precedes the word."""
 
 
-@dataclass(slots=True)
-class Clause:
+class Clause(NamedTuple):
     """The words up to a full stop, a question mark or the like."""
 
-    words: list[Word] = field(default_factory=list)
-    is_asked: bool = False
+    words: tuple[Word, ...]
+    is_asked: bool
     """Whether a question mark ends it."""
 
     @property
@@ -56,17 +54,18 @@ type Matches = Mapping[str, Mapping[int, Match]]
 """By the name of a table: the best match at each word that has one."""
 
 
-def clauses(text: str) -> list[Clause]:
+@lru_cache(maxsize=64)
+def clauses(text: str) -> tuple[Clause, ...]:
     """Return the clauses of a text that have any words."""
-    result = [Clause()]
-    for piece, before in _pieces(text):
-        if piece in ENDS:
-            result[-1].is_asked = result[-1].is_asked or piece in QUESTION_MARKS
-            if result[-1].words:
-                result.append(Clause())
-        else:
-            result[-1].words.append(_word(piece, starts=before in COMMAS))
-    return [clause for clause in result if clause.words]
+    result: list[Clause] = []
+    said: list[Word] = []
+    for piece, before in (*_pieces(text), (".", "")):
+        if piece not in ENDS:
+            said.append(_word(piece, starts=before in COMMAS))
+        elif said:
+            result.append(Clause(tuple(said), piece in QUESTION_MARKS))
+            said = []
+    return tuple(result)
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:

@@ -1,12 +1,11 @@
 """What must not leave a call: codes and keys, kept out of events, traces, ledger and service responses."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import pairwise
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.helpers.redact import REDACTED
 
@@ -34,8 +33,7 @@ _NUMBER: Final = lazy_regex(r"(?<![\w.])\d{3,12}(?![\w.])")
 _WORDS = lazy_regex(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class _SecretNames:
+class _SecretNames(NamedTuple):
     """Names of keys with secret values, in all languages."""
 
     words: frozenset[str]
@@ -110,7 +108,11 @@ def _redacted(value: Any, key: object, depth: int, *, guarded: bool) -> Any:
 
 def wants_code(args: Any, tool_name: str = "") -> bool:
     """Return whether a call is about a lock or an alarm, so that a number in it may be the code."""
-    for text in (tool_name, *_texts(args)):
+    return _are_guarded((tool_name, *_texts(args)))
+
+
+def _are_guarded(texts: Iterable[str]) -> bool:
+    for text in texts:
         folded = text.casefold()
         # All the words contain "lock" or "arm".
         if ("lock" in folded or "arm" in folded) and any(
@@ -146,9 +148,9 @@ def without_secrets(text: str, args: Mapping[str, Any], tool_name: str = "") -> 
 
 def secrets_of(args: Mapping[str, Any], tool_name: str = "") -> set[str]:
     """Return the codes and keys among arguments."""
-    found = set(_secrets(args, "", MAX_DEPTH))
-    guarded = wants_code(args, tool_name)
-    for text in _texts(args):
+    found, texts = set(_secrets(args, "", MAX_DEPTH)), [*_texts(args)]
+    guarded = _are_guarded((tool_name, *texts))
+    for text in texts:
         if guarded or is_secret(text):
             found.update(_NUMBER.findall(text))
     return found

@@ -79,7 +79,7 @@ def cases(language: str, country: str | None = None) -> tuple[Case, ...]:
     Its own language is asked too; a household that speaks English, or a language without sentences, gets the
     two that most models know.
     """
-    spoken = nearest(language, {_ENGLISH, *_FILE["languages"]}, country) or _ENGLISH
+    spoken = nearest(language, frozenset((_ENGLISH, *_FILE["languages"])), country) or _ENGLISH
     asked = _FILE["beside_english"] if spoken == _ENGLISH else [spoken]
     own = [
         Case.read(stored, capability=Capability.LANGUAGES, language=code)

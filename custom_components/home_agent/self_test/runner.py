@@ -8,6 +8,7 @@ import json
 from time import monotonic
 from typing import Any, Final
 
+from homeassistant.const import UnitOfTemperature
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import llm
@@ -38,7 +39,6 @@ from ..tools.base import HomeAgentTool
 from ..tools.calls.repair import fit as fit_call
 from ..tools.control.arguments import read_args
 from ..tools.control.planning import plan
-from ..tools.control.values import Units
 from ..tools.ha_control import ControlTool
 from ..tools.ha_query import QueryTool
 from ..tools.resolving.resolver import Target, resolve
@@ -218,7 +218,7 @@ class SelfTest:
                 if tool is not None and call.tool_name == ControlTool.name:
                     verb, target, given = read_args(fit_call(tool, args)[0])
                     for entity_id in self._meant(case, target, domains_of(verb)):
-                        made = plan(states()[entity_id], verb, given, Units())
+                        made = plan(states()[entity_id], verb, given, UnitOfTemperature.CELSIUS)
                         done.setdefault(entity_id, []).extend(
                             (step.service, step.data) for step in made.calls
                         )

@@ -16,16 +16,17 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenCall, FrozenTool, ServiceCall
 from ..safety.sanitizer.origins import PUBLIC
+from .resolving.resolver import Target, resolve
 from .results import ToldAct
 from .waiting import freeze
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
 
-__all__ = ["HomeAgentTool", "ServiceCall", "Speaker", "ToolOutput", "ToolRun", "as_list"]
+__all__ = ["HomeAgentTool", "ServiceCall", "Speaker", "ToolOutput", "ToolRun"]
 
 if TYPE_CHECKING:
-    from ..knowledge.house import HouseSnapshot
+    from ..knowledge.house import EntityRecord, HouseSnapshot
     from ..planned.events import Clause
     from ..planned.records import Schedule
     from ..safety.policy import Reader
@@ -76,6 +77,19 @@ class ToolRun:
     def disclosure(self) -> Disclosure:
         """Return which data the calling model may receive."""
         return self.calls.disclosure.model
+
+    def resolve(
+        self, target: Target, sentence: str, allowed_domains: Collection[str] | None = None
+    ) -> list[EntityRecord]:
+        """Return the entities that a call means; an id that exists and is not exposed is not misspelt."""
+        return resolve(
+            self.house,
+            target,
+            speaker=self.speaker,
+            sentence=sentence,
+            allowed_domains=allowed_domains,
+            exists=lambda entity_id: self.hass.states.get(entity_id) is not None,
+        )
 
     def note_quotes(self, err: HomeAgentError) -> None:
         """Note that the result of this call repeats an error, which may quote what outsiders wrote."""
@@ -198,7 +212,7 @@ class HomeAgentTool(llm.Tool):
         """Return whether this home has anything that the tool acts on."""
         if self.needs_component is not None and self.needs_component not in hass.config.components:
             return False
-        return self.domain is None or (bool(house.of_domain(self.domain)) and self.is_useful(hass, house))
+        return self.domain is None or (self.domain in house.domains and self.is_useful(hass, house))
 
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any] | None:  # noqa: ARG002 - most are the same everywhere
         """Return the parameters as JSON Schema for this home, where they depend on it.
@@ -256,11 +270,6 @@ def useful_tools(hass: HomeAssistant, house: HouseSnapshot, tools: Iterable[llm.
     ]
 
 
-def parameters_in(hass: HomeAssistant, house: HouseSnapshot, tool: llm.Tool) -> Mapping[str, Any] | None:
-    """Return the parameters of a tool as JSON Schema for this home, where they depend on it."""
-    return tool.parameters_in(hass, house) if isinstance(tool, HomeAgentTool) else None
-
-
 class TargetsFailed(ToolExecutionError):
     """No target was done; `result` says what failed."""
 
@@ -271,10 +280,3 @@ class TargetsFailed(ToolExecutionError):
 
 class PartlyFailed(TargetsFailed):
     """Some targets were done and some were not: a success whose error names the rest."""
-
-
-def as_list(value: str | Sequence[str] | None) -> list[str]:
-    """Return a string or a list of strings as a list."""
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) else list(value)

@@ -7,9 +7,9 @@ household says of the tool (`ToolHandler._async_check`), and then, for each serv
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
@@ -106,8 +106,7 @@ class CallKind(Enum):
     READ = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """A call, and for whom it is judged; `user` is None for a satellite and an automation."""
 
     call: ServiceCall
@@ -216,7 +215,8 @@ class Guard:
     def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
         """Return a call as it waits for a confirmation, with the effects that the question lists."""
         is_calm = (calm := _calm(speaker)) is not None and self.is_free(call, user, calm)
-        contents, pin = self.contents(call, speaker, user), self._asks_pin(call, user, speaker)
+        contents = self.contents(call, speaker, user)
+        pin = self._foreseen(call, user, speaker) is Verdict.PIN
         return frozen_call(call, contents, after_outside=is_calm, pin=pin)
 
     async def async_user(self, speaker: Speaker) -> User | None:
@@ -346,10 +346,7 @@ class Guard:
     @callback
     def is_free(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:
         """Return whether a call needs no confirmation now. Nothing is called or recorded."""
-        try:
-            return self._judge(call, user, speaker) is Verdict.ALLOW
-        except PermissionDenied:
-            return False
+        return self._foreseen(call, user, speaker) is Verdict.ALLOW
 
     async def async_wants_pin(self, frozen: Iterable[Frozen], speaker: Speaker) -> bool:
         """Return whether a rule asks for the PIN before any of these calls."""
@@ -370,11 +367,11 @@ class Guard:
         except PermissionDenied:
             return False  # it will not be made
 
-    def _asks_pin(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:
+    def _foreseen(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
         try:
-            return self._judge(call, user, speaker) is Verdict.PIN
+            return self._judge(call, user, speaker)
         except PermissionDenied:
-            return False  # it will not be made
+            return Verdict.BLOCK
 
     async def async_verdict(self, calls: Sequence[ServiceCall], speaker: Speaker) -> Verdict:
         """Return whether somebody may have these calls made, and whether they are restricted."""

@@ -1,8 +1,9 @@
 """ha_control: the tool that changes things, and says what they are afterwards."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, override
 from weakref import WeakValueDictionary
 
@@ -16,7 +17,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..context.named import known_names, names_key
-from ..domains import DOMAINS, domains_of, gated_domains
+from ..domains import DOMAINS, arranging, domains_of, gated_domains
 from ..errors import NotPermitted, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.names import NAMES, name_index
@@ -26,13 +27,12 @@ from ..planned.scheduler import Scheduler
 from .base import HomeAgentTool, ToolOutput, ToolRun
 from .control.arguments import SLOT_WORDS, control_schema, has_times, in_order, read_args, schema_in
 from .control.asked import check_asked, check_times
-from .control.later import async_act_later, async_hold, async_read_timing, keep, with_times
+from .control.later import async_act_later, async_hold, async_read_timing, keep, read_times
 from .control.places import arranged
 from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_carry_out, plan
 from .control.scripts import SCRIPT, fields_of, plan_script, scripts_as_tools
 from .control.telling import PLANNED, tell, tell_planned
-from .control.values import Units
-from .resolving.resolver import LANGUAGE, Target, name_languages, protected, resolve
+from .resolving.resolver import LANGUAGE, Target, name_languages, protected
 from .results import ToldAct
 
 MAX_TARGETS = 200
@@ -98,30 +98,20 @@ class ControlTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Resolve, call, read back."""
         await async_prepare_names(run.hass, run.house, run.sentence, run.speaker.language)
-        args = arranged(run, args)
+        if arranging(args["action"]) & run.house.domains:
+            args = arranged(run, args)
         verb, target, given = read_args(args)
         language = run.speaker.language
         sentence = read(run.sentence, language)
-
-        def find(domains: Collection[str]) -> list[EntityRecord]:
-            return resolve(
-                run.house,
-                target,
-                speaker=run.speaker,
-                sentence=sentence.without_exceptions,
-                allowed_domains=domains,
-                exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
-            )
-
         domains = domains_of(verb) | run.meanings.keys()
-        records = resolve_gated(target, domains, find, gated=self._gated)
+        records = resolve_gated(run, target, domains, sentence.without_exceptions, gated=self._gated)
         if any(DOMAINS[record.domain].calls_members for record in records):
             records = _with_members(run, records)
         if len(records) > MAX_TARGETS:
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
         timing = None
         if has_times(args):
-            times, given = with_times(args, given, records, run.sentence, language)
+            times = read_times(args, given, records)
             timing = await async_read_timing(times, run)
         if sentence.waits:
             check_times(run, records, given, timing.answers if timing else frozenset())
@@ -157,7 +147,9 @@ class ControlTool(HomeAgentTool):
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return what was done, by names and values."""
         if self._planned is None or not isinstance(result, Mapping) or PLANNED.isdisjoint(result):
-            return tell(arranged(run, dict(args), with_groups=False), result, run)
+            if arranging(args["action"]) & run.house.domains:
+                args = arranged(run, dict(args), with_groups=False)
+            return tell(args, result, run)
         commands = (command for command in self._planned.all() if command.id == result.get("id"))
         return tell_planned(args, result, next(commands, None), run)
 
@@ -170,7 +162,7 @@ class ControlTool(HomeAgentTool):
         outcome: ControlOutcome,
     ) -> tuple[dict[str, Plan], dict[str, State]]:
         """Return the plan for each entity with its current state; impossible ones go to the outcome."""
-        units = Units(run.hass.config.units.temperature_unit)
+        unit = run.hass.config.units.temperature_unit
         plans: dict[str, Plan] = {}
         before: dict[str, State] = {}
         for record in records:
@@ -191,7 +183,7 @@ class ControlTool(HomeAgentTool):
                         made = plan_script(run, state, meant, given, gated=self._gated)
                     else:
                         alone = len(records) == 1
-                        made = plan(state, meant, given, units, gated=self._gated, alone=alone)
+                        made = plan(state, meant, given, unit, gated=self._gated, alone=alone)
                     plans[entity_id], before[entity_id] = made, state
                 except ValidationError as err:
                     run.note_quotes(err)
@@ -200,16 +192,13 @@ class ControlTool(HomeAgentTool):
 
 
 def resolve_gated(
-    target: Target,
-    domains: Collection[str],
-    find: Callable[[Collection[str]], list[EntityRecord]],
-    *,
-    gated: bool,
+    run: ToolRun, target: Target, domains: Collection[str], sentence: str, *, gated: bool
 ) -> list[EntityRecord]:
     """Return what a target means; a room or a kind of thing alone never means scenes and scripts in it.
 
-    `find` takes the domains that count. Raises ValidationError.
+    Raises ValidationError.
     """
+    find = partial(run.resolve, target, sentence)
     gates = gated_domains()
     others = frozenset(domains) - gates
     ids = [entity_id for entity_id in target.entity_id if "*" not in entity_id]

@@ -337,10 +337,10 @@ class ToolHandler:
         record.draft = turn.draft_of_call()
         run = await self._async_tool_run(turn, draft=record.draft, meanings=adapted.meanings)
         item = FrozenTool(tool=tool, args=args, llm_context=turn.llm_context)
-        await self._async_check(item, run)
+        leaving = await self._async_check(item, run)
         record.ran = True
         try:
-            result = await self._async_run_tool(item, replace(call, tool_args=args), run)
+            result = await self._async_run_tool(item, replace(call, tool_args=args), run, leaving)
         except PartlyFailed as err:
             done = err.result.get("done") if isinstance(err.result, Mapping) else None
             record.told = _told(tool, args, {"done": done} if isinstance(done, Mapping) else {}, run)
@@ -350,8 +350,8 @@ class ToolHandler:
         record.told = _told(tool, args, result, run)
         return succeeded(result)
 
-    async def _async_check(self, item: FrozenTool, run: ToolRun) -> None:
-        """The checks of a call of a tool whose arguments fit, in their order.
+    async def _async_check(self, item: FrozenTool, run: ToolRun) -> Leaving | None:
+        """Make the checks of a call whose arguments fit, in their order, and return what leaves the home.
 
         What no confirmation could allow comes before the question. The services that the tool calls are
         judged when it calls them, see `Guard`. Raises HomeAgentError.
@@ -366,6 +366,7 @@ class ToolHandler:
             await self._outgoing.async_check(leaving, run)
         if own is None or own.judged or run.confirmed:
             await self.guard.async_check_tool(item, run.speaker, run.draft, confirmed=run.confirmed)
+        return leaving
 
     def _leaving(self, tool: llm.Tool, args: Mapping[str, Any]) -> Leaving | None:
         """Return the data that leaves the home with a call; None if nothing does."""
@@ -386,11 +387,11 @@ class ToolHandler:
         )
 
     async def _async_run_tool(
-        self, item: FrozenTool, call: llm.ToolInput, run: ToolRun
+        self, item: FrozenTool, call: llm.ToolInput, run: ToolRun, leaving: Leaving | None
     ) -> ToolOutput | llm.ToolResult:
         """Run a tool that was let through; what leaves the home, or acts outside it, is in the audit log."""
         tool, args, speaker = item.tool, call.tool_args, run.speaker
-        if (leaving := self._leaving(tool, args)) is not None:
+        if leaving is not None:
             self._outgoing.note_sent(leaving, run)
         if not isinstance(tool, HomeAgentTool):
             calls = self.guard.calls_of(tool, args, speaker)
@@ -492,9 +493,9 @@ class ToolHandler:
                 await guard.async_run_intent(item, user, speaker)
             case FrozenTool():
                 run = await self.async_run_of(origin)
-                await self._async_check(item, run)
+                leaving = await self._async_check(item, run)
                 made = llm.ToolInput(item.tool.name, dict(item.args))
-                result = await self._async_run_tool(item, made, run)
+                result = await self._async_run_tool(item, made, run, leaving)
                 if isinstance(result, llm.ToolResult):
                     envelope(result, strict=True)
 

@@ -139,9 +139,9 @@ class ServerWatch:
         self._end_pause()
         self._pause = FIRST_PAUSE
         self._entry.runtime_data.note_server(self._hass, reachable=True)
-        withdraw(self._hass, self._down)
         if self._was_down:
             self._was_down = False
+            withdraw(self._hass, self._down)
             LOGGER.info("The model server of %s answers again", self._entry.title)
             self._router.note_back()
             task = self._entry.runtime_data.async_prepare()

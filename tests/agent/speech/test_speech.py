@@ -169,8 +169,6 @@ CALLS = [
     'weather(day="today")',
     'my-tool(day="today")',
     '[ha_control(name="x"), ha_query()]',
-    "HassTurnOn\nname: Bedroom Fan\ndomain: fan",
-    "HassTurnOff domain: fan name: Bedroom Fan",
 ]
 
 

@@ -9,15 +9,18 @@ from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.control.arguments import normalise, read_args, read_verb
-from custom_components.home_agent.tools.control.values import Units, read_color
+from custom_components.home_agent.tools.control.values import read_color
 from custom_components.home_agent.tools.guard import TARGET_KEYS
 from custom_components.home_agent.tools.ha_control import ControlTool
+from homeassistant.const import UnitOfTemperature
 
 
-def read(domain: str, verb: str, units: Units | None = None, **given_parameters: Any) -> dict[str, Any]:
+def read(
+    domain: str, verb: str, unit: str = UnitOfTemperature.CELSIUS, **given_parameters: Any
+) -> dict[str, Any]:
     """Return the parameters of an action, normalised."""
     _verb, _target, values = read_args({"action": verb, "parameters": given_parameters})
-    return normalise(domain, verb, DOMAINS[domain].actions[verb], values, units or Units())
+    return normalise(domain, verb, DOMAINS[domain].actions[verb], values, unit)
 
 
 def test_light(subtests: pytest.Subtests) -> None:
@@ -93,7 +96,7 @@ def test_colours_as_people_say_them(subtests: pytest.Subtests) -> None:
 def test_no_colour_is_guessed(subtests: pytest.Subtests) -> None:
     for said in ["dragon", "light", "teal green", "not red", "red and blue", "hell " * 20]:
         with subtests.test(said=said), pytest.raises(ValueError, match="a colour name"):
-            read_color(said, Units())
+            read_color(said, "")
 
 
 def test_other_domains(subtests: pytest.Subtests) -> None:
@@ -129,6 +132,12 @@ def test_other_domains(subtests: pytest.Subtests) -> None:
     ]:
         with subtests.test(domain=domain, verb=verb):
             assert read(domain, verb, **written) == expected
+
+
+def test_temperatures_come_in_the_unit_of_the_house() -> None:
+    unit = UnitOfTemperature.FAHRENHEIT
+    assert read("climate", "set_temperature", unit, temperature="20 °C") == {"temperature": 68}
+    assert read("climate", "set_temperature", unit, temperature=68) == {"temperature": 68}
 
 
 def test_errors_say_what_is_wanted(subtests: pytest.Subtests) -> None:

@@ -56,15 +56,14 @@ from ...when import read_clock, read_days, read_length
 from ..base import HomeAgentTool, TargetsFailed, ToolRun
 from ..calls.repair import adapt, fit
 from ..control.arguments import read_args
-from ..control.planning import plan
+from ..control.planning import calls_of, plan
 from ..control.scripts import SCRIPT, plan_script
-from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool, self_words
 from ..everyday.timer_tool import OUTSIDE
 from ..ha_control import ControlTool, async_prepare_names, resolve_gated
 from ..own_calls import async_switch_automation
 from ..people import NOTIFY, is_called
-from ..resolving.resolver import Target, plain, resolve, texts
+from ..resolving.resolver import Target, plain, texts
 from ..waiting import as_values, freeze
 from .kept import (
     AUTOMATION,
@@ -375,13 +374,7 @@ class ClauseReader:
         target = Target.from_args({**fields, "entity_id": ids, "name": names})
         if target.is_empty:
             raise ValidationError("entity_id is missing: say which entity is meant")
-        records = resolve(
-            self._run.house,
-            target,
-            speaker=self._run.speaker,
-            sentence=self._run.sentence,
-            exists=lambda entity_id: self._hass.states.get(entity_id) is not None,
-        )
+        records = self._run.resolve(target, self._run.sentence)
         if len(records) > MAX_ENTITIES or len({record.domain for record in records}) > 1:
             names = [plain(record.name) for record in records[:MAX_ENTITIES]]
             raise ValidationError(f"Which one? Name one of: {', '.join(names)}"[:200])
@@ -686,18 +679,7 @@ class ActionReader:
         if args.get("when") or args.get("repeat"):
             raise ValidationError("actions: when and repeat belong to the automation, not to an action of it")
         await async_prepare_names(run.hass, run.house)
-
-        def find(domains: Collection[str]) -> list[EntityRecord]:
-            return resolve(
-                run.house,
-                target,
-                speaker=run.speaker,
-                sentence=run.sentence,
-                allowed_domains=domains,
-                exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
-            )
-
-        records = resolve_gated(target, domains_of(verb), find, gated=self._gated)
+        records = resolve_gated(run, target, domains_of(verb), run.sentence, gated=self._gated)
         if len(records) > MAX_TARGETS:
             raise ValidationError(f"actions: {len(records)} entities are too many; name the area")
         calls = self._planned(verb, given, records)
@@ -714,7 +696,7 @@ class ActionReader:
     ) -> list[ServiceCall]:
         """Return the calls of an action on entities, whatever they show now. Raises ValidationError."""
         run = self._run
-        units = Units(run.hass.config.units.temperature_unit)
+        unit = run.hass.config.units.temperature_unit
         calls: list[ServiceCall] = []
         for record in records:
             state = run.hass.states.get(record.entity_id)
@@ -735,19 +717,11 @@ class ActionReader:
                 made = (
                     plan_script(run, neutral, verb, given, gated=self._gated)
                     if state.domain == SCRIPT
-                    else plan(neutral, verb, given, units, gated=self._gated, alone=len(records) == 1)
+                    else plan(neutral, verb, given, unit, gated=self._gated, alone=len(records) == 1)
                 )
             except ValidationError as err:
                 raise ValidationError(f"actions: {record.entity_id} {err}"[:300]) from err
-            calls += (
-                ServiceCall(
-                    domain=made.domain,
-                    service=call.service,
-                    entity_ids=(call.on or record.entity_id,),
-                    data=call.data,
-                )
-                for call in made.calls
-            )
+            calls += calls_of(made, record.entity_id)
         if not calls:
             raise ValidationError(f"actions: {verb} would do nothing")
         return _merged(calls)

@@ -18,7 +18,7 @@ from ...knowledge.spoken_words import words_of
 from ...texts import fold
 from ..guard import target_keys
 from ..resolving.resolver import NO_VALUE, SLOTS, Target, texts, tidy
-from .values import READERS, Units, read_number, read_percent, read_volume
+from .values import READERS, read_number, read_percent, read_volume
 
 WHEN: Final = "later: 10 minutes, 18:30, sunset - 30 minutes, or once: light.x off for 5 minutes until 22:00"
 STEP = "step"
@@ -124,10 +124,10 @@ def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     ordered = {"action": read_verb(args["action"])} if args.get("action") else {}
     ordered |= tidy(args)
     for slot in TIME_SLOTS:
-        value = as_text(args.get(slot))
-        is_object = isinstance(value, str) and value.lstrip().startswith(("{", "[{"))
-        if text := value if is_object else ", ".join(texts(value)):
-            ordered[slot] = text
+        if value := as_text(args.get(slot)):
+            is_object = isinstance(value, str) and value.lstrip().startswith(("{", "[{"))
+            if text := value if is_object else ", ".join(texts(value)):
+                ordered[slot] = text
     is_script = any(text.startswith(SCRIPT_PREFIX) for text in ordered.get("entity_id", ()))
     given = {
         key: value
@@ -214,7 +214,7 @@ def normalise(
     verb: str,
     action: Action,
     given: Mapping[str, Any],
-    units: Units,
+    unit: str,
     left_out: list[str] | None = None,
 ) -> dict[str, Any]:
     """Return the parameters of an action on a domain by their right names and in their right units.
@@ -250,7 +250,7 @@ def normalise(
             if not accepted:
                 problem = f"takes none, so not {key[:40]!r}"
             raise ValidationError(f"parameters: {verb} on a {domain} {problem}"[:MAX_ERROR])
-        for part, read in _read(facts, name, value, units).items():
+        for part, read in _read(facts, name, value, unit).items():
             values.setdefault(part, read)
     if "brightness" in values and "brightness_pct" in values:
         del values["brightness"]
@@ -261,7 +261,7 @@ def normalise(
     return values
 
 
-def _read(facts: DomainFacts, name: str, value: Any, units: Units) -> dict[str, Any]:
+def _read(facts: DomainFacts, name: str, value: Any, unit: str) -> dict[str, Any]:
     """Return a parameter read by its kind; some come out under another name."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -269,13 +269,13 @@ def _read(facts: DomainFacts, name: str, value: Any, units: Units) -> dict[str, 
     kind = facts.parameters[facts.step.parameter if is_step and facts.step else name].kind
     try:
         if not is_step:
-            read = READERS[kind](value, units)
+            read = READERS[kind](value, unit)
             return dict(read) if kind in ("color", "brightness") else {name: read}
         if kind == "volume":
-            return {STEP: abs(read_volume(value, units))}
+            return {STEP: abs(read_volume(value, unit))}
         if kind == "percent":
-            return {STEP: float(read_percent(str(value).lstrip("+-"), units))}
-        return {STEP: abs(read_number(value, units))}
+            return {STEP: float(read_percent(str(value).lstrip("+-"), unit))}
+        return {STEP: abs(read_number(value, unit))}
     except ValueError as err:
         raise ValidationError(f"{name}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
 

@@ -5,7 +5,6 @@ of the model: what it calls after that is done, if the policy allows it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
-from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -113,14 +112,14 @@ def named_by_person(hass: HomeAssistant, house: HouseSnapshot, turn: TurnCalls) 
         said = [mention(hass, house, text, turn.speaker.language) for text in turn.origins.said]
         # A kind is enough: "the children" are no room here.
         alike = [
-            replace(each, everything=False, places=at) for each in said for at in (each.places, frozenset())
+            each._replace(everything=False, places=at) for each in said for at in (each.places, frozenset())
         ]
         if turn.has_read_by_tool:
             return alike
         nothing: frozenset[str] = frozenset()
         return [
             *alike,
-            *(replace(each, entity_ids=nothing, kinds=nothing) for each in said if each.everything),
+            *(each._replace(entity_ids=nothing, kinds=nothing) for each in said if each.everything),
         ]
 
     said_words = f" {' '.join(word for text in turn.origins.said for word in words(text))} "

@@ -1,9 +1,9 @@
 """Commands for later: their times read, judged when they are given, and kept until they are due."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, time, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.core import State
 from homeassistant.util import dt as dt_util
@@ -12,7 +12,6 @@ from ...domains import DOMAINS, opens
 from ...errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.speaker import Speaker, async_is_member
-from ...knowledge.spoken_words import words_of
 from ...languages.sentence import Wait
 from ...planned.events import Clause, async_holds, is_so
 from ...planned.records import (
@@ -29,9 +28,8 @@ from ...planned.scheduler import MAX_COMMANDS, Scheduler
 from ...safety.frozen import FrozenPlan, frozen_call
 from ...safety.journal import EarlierState
 from ...safety.redaction import is_secret
-from ...texts import words
 from ...timespans import format_span
-from ...when import NEVER, read, read_days, read_length
+from ...when import NEVER, read, read_days
 from ..base import ToolRun
 from ..everyday.choosing import user_of
 from ..waiting import freeze, registry_ids
@@ -49,8 +47,7 @@ AT_ONCE: Final = frozenset({"", "now", "right now", "immediately", "at once", "n
 WHEN, FOR, REPEAT, IF = TIME_SLOTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class Timing(NamedTuple):
     """When a command runs, and for how long it holds."""
 
     schedule: Schedule | None
@@ -140,95 +137,36 @@ async def async_read_timing(args: Mapping[str, Any], run: ToolRun) -> Timing | N
     return Timing(schedule=schedule, hold=ends.due - begins, is_checked=is_checked)
 
 
-UNTIL, DATE = "until", "date"
-WHEN_KEYS: Final = words_of(
-    "when delay after at at_time schedule scheduled schedule_at schedule_time scheduled_at scheduled_for "
-    "scheduled_time run_at run_after execute_at execute_after start start_at start_time begin time date "
-    "datetime date_time"
-)
-FOR_KEYS: Final = words_of("for duration for_duration hold length_of_time timeout")
-UNTIL_KEYS: Final = words_of("until end end_at end_time")
-KNOWN: Final = WHEN_KEYS | FOR_KEYS | UNTIL_KEYS
-RELATIVE: Final = words_of("delay after run_after execute_after")
-"""Keys whose bare number is never a time of day."""
-UNITS: Final = ("seconds", "minutes", "hours")
-NOTHING: Final = (0, "0")
-LONGEST: Final = 4
-"""Words of a length of time in a sentence."""
+NOTHING: Final = frozenset({"0", "0.0"})
 
 
-def with_times(
-    args: Mapping[str, Any],
-    given: Mapping[str, Any],
-    records: Sequence[EntityRecord],
-    sentence: str,
-    language: str,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the times of a call by `when`, `for` and `repeat`, and its values without them.
+def read_times(
+    args: Mapping[str, Any], given: Mapping[str, Any], records: Sequence[EntityRecord]
+) -> dict[str, str]:
+    """Return the times of a call by their slots; what all targets take, as a timer its duration, is a value.
 
-    A value that all targets take, such as the duration of a timer, stays one.
-
-    Raises ValidationError for a time that cannot be read.
+    Raises ValidationError for a time in another slot, and for a number without its unit.
     """
-    values = dict[str, Any]()
-    slots = {slot: str(args.get(slot) or "") for slot in (REPEAT, IF)}
-    times = {slot: args[slot] for slot in (WHEN, FOR) if args.get(slot)}
     domains = {record.domain for record in records}
-    for key, value in given.items():
+    times = {slot: str(args.get(slot) or "").strip() for slot in TIME_SLOTS}
+    for key in given:
         is_value = SCRIPT in domains or (
             domains and all(DOMAINS[domain].parameter_of(key) is not None for domain in domains)
         )
-        (values if is_value or not is_about_time(key) else times)[key] = value
-    for key, value in times.items():
-        if value not in NOTHING:
-            slot, text = _read(key, value, sentence, language)
-            if slots.setdefault(slot, text) != text:
-                raise ValidationError(
-                    f"{slot}: give one time only, not {slots[slot][:40]!r} and {text[:40]!r}"
-                )
-    if date := slots.pop(DATE, None):
-        slots[WHEN] = " ".join(filter(None, (date, slots.get(WHEN))))
-    return slots, values
-
-
-def _read(key: str, value: Any, sentence: str, language: str) -> tuple[str, str]:
-    """Return the slot that a time belongs to, and its text. Raises ValidationError."""
-    name, _, unit = key.rpartition("_")
-    name, unit = (name, unit) if unit in UNITS else (key, "")
-    text = " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
-    if isinstance(value, bool) or not text or name not in KNOWN:
-        raise ValidationError(
-            f"{key[:40]}: is not known, so nothing was done. For later give when, such as {WHEN_FORMS}; "
-            f"for a while give for, such as {FOR_FORMS}"
-        )
-    if text.replace(".", "", 1).isdecimal():
-        text = f"{text} {unit}" if unit else _counted(name, text, sentence, language)
-    if name in UNTIL_KEYS:
-        is_told = text.casefold().startswith(f"{UNTIL} ")
-        return FOR, text if is_told else f"{UNTIL} {text}"
-    if name in FOR_KEYS:
-        return FOR, text
-    return (DATE if name == DATE else WHEN), text
-
-
-def _counted(name: str, number: str, sentence: str, language: str) -> str:
-    """Return a bare number with its unit, as the sentence says it. Raises ValidationError if it does not."""
-    said = words(sentence)
-    texts = (
-        " ".join(said[start : start + size]) for start in range(len(said)) for size in range(1, LONGEST + 1)
-    )
-    lengths = {length for text in texts if (length := read_length(text, language))}
-    for unit in UNITS:
-        if timedelta(**{unit: float(number)}) in lengths:
-            return f"{number} {unit}"
-    if name in RELATIVE or name in FOR_KEYS:
-        slot, forms = (FOR, FOR_FORMS) if name in FOR_KEYS else (WHEN, WHEN_FORMS)
-        other = f" (for later: when, such as {WHEN_FORMS})" if slot == FOR else ""
-        raise ValidationError(
-            f"{name}: {number} has no unit, so nothing was done. Give {slot}, such as {forms}{other}, "
-            "if the person said a time; else leave it out"
-        )
-    return number
+        if is_about_time(key) and not is_value:
+            raise ValidationError(
+                f"{key[:40]}: is not known, so nothing was done. For later give when, such as {WHEN_FORMS}; "
+                f"for a while give for, such as {FOR_FORMS}"
+            )
+    for slot, forms in ((WHEN, WHEN_FORMS), (FOR, FOR_FORMS)):
+        if times[slot] in NOTHING:
+            times[slot] = ""
+        elif times[slot].replace(".", "", 1).isdecimal():
+            raise ValidationError(
+                f"{slot}: {times[slot][:40]} has no unit, so nothing was done. Give {slot}, such as {forms}, "
+                "if the person said a time; else leave it out"
+            )
+    return times
 
 
 MAX_ALIKE: Final = 3

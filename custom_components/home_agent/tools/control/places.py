@@ -1,8 +1,8 @@
 """Rooms of machines that clean, and players that play together: what a call means by places and groups."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Final
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Final, NamedTuple
 
 from homeassistant.helpers import entity_registry as er
 
@@ -23,7 +23,6 @@ from ..resolving.resolver import (
     mention,
     places_in_sentence,
     read_kinds,
-    resolve,
     texts,
     unknown_place,
 )
@@ -56,18 +55,6 @@ def arranged(run: ToolRun, args: dict[str, Any], *, with_groups: bool = True) ->
         if facts.groups is not None and with_groups:
             args = _GroupOrder(run, facts, facts.groups).read(verb, args)
     return args
-
-
-def _resolved(run: ToolRun, facts: DomainFacts, target: Target, sentence: str = "") -> list[EntityRecord]:
-    """Return the entities of a kind that a target means. Raises ValidationError."""
-    return resolve(
-        run.house,
-        target,
-        speaker=run.speaker,
-        sentence=sentence,
-        allowed_domains={facts.name},
-        exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
-    )
 
 
 def _call(
@@ -169,7 +156,9 @@ class _RoomOrder:
             kinds = read_kinds(house, target).domains
             return [*house.of_domain(own)] if is_kind or self.is_work or own in kinds else []
         try:
-            records = _resolved(self.run, self.facts, Target(entity_id=target.entity_id, name=target.name))
+            records = self.run.resolve(
+                Target(entity_id=target.entity_id, name=target.name), "", {self.facts.name}
+            )
         except ValidationError:
             if self.is_work:
                 raise
@@ -206,8 +195,7 @@ class _RoomOrder:
         return listed([house.areas[area].name for area in areas if area in house.areas], MAX_LISTED)
 
 
-@dataclass(frozen=True, slots=True)
-class _GroupOrder:
+class _GroupOrder(NamedTuple):
     """One call about players of one kind."""
 
     run: ToolRun
@@ -255,7 +243,7 @@ class _GroupOrder:
         if not values <= self.groups.values or not (target.name or len(target.entity_id) == 1):
             return args
         try:
-            records = _resolved(run, self.facts, target, run.sentence)
+            records = run.resolve(target, run.sentence, {self.facts.name})
         except ValidationError:
             return args
         members = self._members(records[0].entity_id) if len(records) == 1 else []
@@ -272,11 +260,11 @@ class _GroupOrder:
         is_named = bool(target.entity_id or target.name)
         areas = target.area.split(",") if target.area and "," in target.area else [target.area]
         for area in areas:
-            there = replace(
-                target, area=area and area.strip(), floor=target.floor if len(areas) == 1 else None
+            there = target._replace(
+                area=area and area.strip(), floor=target.floor if len(areas) == 1 else None
             )
             try:
-                records = _resolved(self.run, self.facts, there, self.run.sentence)
+                records = self.run.resolve(there, self.run.sentence, {self.facts.name})
             except ValidationError as err:
                 if is_named or not (there.area or there.floor):
                     raise

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import starmap
 import json
 import operator
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from homeassistant.const import ATTR_ASSUMED_STATE
 from homeassistant.core import Event, EventStateChangedData, HomeAssistant, State, callback
@@ -36,7 +36,6 @@ from ..guard import GATED_OFF
 from ..resolving.resolver import listed
 from ..results import ControlResult
 from .arguments import STEP, normalise
-from .values import Units
 
 SETTLE_SECONDS = 1.0
 TOLERANCES: Mapping[str, float] = {
@@ -214,8 +213,7 @@ def _chosen(state: State, name: str, attribute: str, value: Any) -> Any:
 CHANGED = Expectation(change=True)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedCall:
+class PlannedCall(NamedTuple):
     """One service call on one entity."""
 
     service: str
@@ -224,8 +222,7 @@ class PlannedCall:
     """The entity that is called, where that is another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What to call for one entity, in order, and what to expect. Without a call it stays as it is."""
 
     domain: str
@@ -271,7 +268,7 @@ def plan(
     state: State,
     verb: str,
     given: Mapping[str, Any],
-    units: Units,
+    unit: str,
     *,
     gated: bool = False,
     alone: bool = True,
@@ -286,11 +283,11 @@ def plan(
     action = action_of(domain, verb, gated=gated)
     if verb == "toggle" and state.attributes.get("device_class") in facts.guarded_classes:
         raise ValidationError("does not toggle: say open or close")
-    if action.direction and (value := _value_beside(facts, state, action, given, units)) is not None:
+    if action.direction and (value := _value_beside(facts, state, action, given, unit)) is not None:
         verb, given = ("set_value", value) if STEP not in value else (verb, value)
         action = facts.actions[verb]
     left_out: list[str] = []
-    parameters, is_step = normalise(domain, verb, action, given, units, left_out if alone else None), False
+    parameters, is_step = normalise(domain, verb, action, given, unit, left_out if alone else None), False
     notes: list[str] = []
     try:
         if action.direction:
@@ -334,7 +331,7 @@ def plan(
 
 
 def _value_beside(
-    facts: DomainFacts, state: State, action: Action, given: Mapping[str, Any], units: Units
+    facts: DomainFacts, state: State, action: Action, given: Mapping[str, Any], unit: str
 ) -> dict[str, Any] | None:
     """Return what a value beside "increase" or "decrease" means; None if there is none.
 
@@ -348,7 +345,7 @@ def _value_beside(
         name = facts.parameter_of(key) if key in facts.fields else None
         if name is None or facts.parameters[name].attribute != shown:
             continue
-        read = normalise(facts.name, "set_value", facts.actions["set_value"], {key: value}, units)
+        read = normalise(facts.name, "set_value", facts.actions["set_value"], {key: value}, unit)
         wanted, present = next(iter(read.values()), None), value_of(state, shown)
         if not isinstance(wanted, int | float) or not isinstance(present, int | float):
             return {STEP: value}
@@ -695,14 +692,14 @@ def propose(
 
     Raises ValidationError if an entity cannot do that now.
     """
-    units = Units(hass.config.units.temperature_unit)
+    unit = hass.config.units.temperature_unit
     chosen = list(dict.fromkeys(entity_ids))
     calls: list[ServiceCall] = []
     for entity_id in chosen[:MAX_THINGS]:
         if (state := hass.states.get(entity_id)) is None:
             raise ValidationError(f"{entity_id} does not exist")
         try:
-            made = plan(state, verb, {}, units, gated=gated)
+            made = plan(state, verb, {}, unit, gated=gated)
         except ValidationError as err:
             raise ValidationError(f"{entity_id} {err}") from err
         calls += calls_of(made, entity_id)

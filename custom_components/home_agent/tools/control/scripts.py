@@ -24,7 +24,7 @@ from ..base import ToolRun
 from ..resolving.resolver import Target, find_place, resolve, texts, unknown_place
 from .arguments import VARIABLES
 from .planning import Expectation, Plan, PlannedCall, action_of
-from .values import READERS, Units
+from .values import READERS
 
 SCRIPT: Final = "script"
 MAX_ERROR: Final = 400
@@ -241,7 +241,7 @@ def _option(key: str, value: Any, config: Mapping[str, Any]) -> Any:
 
 def _read(run: ToolRun, key: str, value: Any, kind: str) -> Any:
     try:
-        return READERS[kind](value, Units(run.hass.config.units.temperature_unit))
+        return READERS[kind](value, run.hass.config.units.temperature_unit)
     except ValueError as err:
         raise ValidationError(f"{key}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
 

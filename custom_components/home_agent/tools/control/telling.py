@@ -20,7 +20,6 @@ from ..base import ToolRun
 from ..resolving.resolver import Target
 from ..results import ToldAct, ToldTime, ToldValue, ValueKind
 from .arguments import normalise, read_args
-from .values import Units
 
 MAX_NAMED: Final = 3
 MAX_GROUPS: Final = 3
@@ -162,8 +161,8 @@ def _act(
         value = _number(parameter, None, state, later=later) if parameter is not None else None
         return None if value is None else (SET, (value,))
     try:
-        units = Units(run.hass.config.units.temperature_unit)
-        parameters = normalise(state.domain, meant, action, given, units)
+        unit = run.hass.config.units.temperature_unit
+        parameters = normalise(state.domain, meant, action, given, unit)
         if (now := facts.adapt(state, meant, parameters)).verb != meant:
             meant, parameters = now.verb, {}
     except ValidationError, NothingToDo:

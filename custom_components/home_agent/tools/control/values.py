@@ -1,8 +1,10 @@
-"""Values as models write them, read by meaning. Every reader raises ValueError saying what it wants."""
+"""Values as models write them, read by meaning. Every reader raises ValueError saying what it wants.
+
+Each takes a value and the unit of temperatures in the home.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, time
 from difflib import get_close_matches
 from functools import cache
@@ -142,14 +144,7 @@ _TEMPERATURE = lazy_regex(
 _HEX = lazy_regex(r"(?:#|0x)?([0-9a-f]{6}|[0-9a-f]{3})")
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
-    """The units of the home."""
-
-    temperature: str = UnitOfTemperature.CELSIUS
-
-
-def read_number(value: Any, _units: Units | None = None) -> float:
+def read_number(value: Any, _unit: str = "") -> float:
     """Return a number, with or without a unit behind it."""
     if isinstance(value, str) and (match := _NUMBER.match(value.strip())):
         value = float(match[0].replace(",", "."))
@@ -158,7 +153,7 @@ def read_number(value: Any, _units: Units | None = None) -> float:
     return float(value)
 
 
-def read_integer(value: Any, _units: Units) -> int:
+def read_integer(value: Any, _unit: str) -> int:
     """Return a whole number."""
     number = read_number(value)
     if number != int(number):
@@ -166,7 +161,7 @@ def read_integer(value: Any, _units: Units) -> int:
     return int(number)
 
 
-def read_percent(value: Any, _units: Units | None = None) -> int:
+def read_percent(value: Any, _unit: str = "") -> int:
     """Return 0 to 100; a fraction below 1 counts as a share of 1."""
     if isinstance(value, str) and (word := value.strip().casefold()) in PERCENT_WORDS:
         return PERCENT_WORDS[word]
@@ -178,7 +173,7 @@ def read_percent(value: Any, _units: Units | None = None) -> int:
     return round(number)
 
 
-def read_signed(value: Any, _units: Units) -> int:
+def read_signed(value: Any, _unit: str) -> int:
     """Return -100 to 100."""
     number = read_number(value)
     if abs(number) > FULL_PERCENT:
@@ -186,7 +181,7 @@ def read_signed(value: Any, _units: Units) -> int:
     return round(number)
 
 
-def read_brightness(value: Any, _units: Units) -> dict[str, int]:
+def read_brightness(value: Any, _unit: str) -> dict[str, int]:
     """Return a brightness: up to 100 it is percent, as states are shown; above, it is of 255."""
     if not isinstance(value, bool) and not (isinstance(value, str) and "%" in value):
         with suppress(ValueError):
@@ -196,7 +191,7 @@ def read_brightness(value: Any, _units: Units) -> dict[str, int]:
     return {"brightness_pct": read_percent(value)}
 
 
-def read_volume(value: Any, _units: Units | None = None) -> float:
+def read_volume(value: Any, _unit: str = "") -> float:
     """Return 0 to 1. A whole number or one above 1 is percent, so 1 is very soft and 1.0 is full."""
     is_whole = isinstance(value, int) or (isinstance(value, str) and ("%" in value or "." not in value))
     is_word = isinstance(value, str) and value.strip().casefold() in PERCENT_WORDS
@@ -208,20 +203,18 @@ def read_volume(value: Any, _units: Units | None = None) -> float:
     return round(number, 4)
 
 
-def read_temperature(value: Any, units: Units) -> float:
+def read_temperature(value: Any, unit: str) -> float:
     """Return a temperature in the unit of the home."""
     if not isinstance(value, str):
         return read_number(value)
     match = _TEMPERATURE.fullmatch(value.strip().casefold())
     if match is None:
         raise ValueError("a temperature such as 21.5")
-    number, unit = float(match[1].replace(",", ".")), TEMPERATURE_UNITS.get(match[2])
-    if unit in (None, units.temperature):
-        return number
-    return round(TemperatureConverter.convert(number, unit, units.temperature), 1)
+    number, own = float(match[1].replace(",", ".")), TEMPERATURE_UNITS.get(match[2])
+    return number if own in (None, unit) else round(TemperatureConverter.convert(number, own, unit), 1)
 
 
-def read_kelvin(value: Any, _units: Units) -> int:
+def read_kelvin(value: Any, _unit: str) -> int:
     """Return a colour temperature in kelvin, from kelvin, mired or a word."""
     if isinstance(value, str) and (word := fold(value)) in whites():
         return whites()[word]
@@ -236,7 +229,7 @@ def read_kelvin(value: Any, _units: Units) -> int:
     return round(number)
 
 
-def read_color(value: Any, units: Units) -> dict[str, Any]:
+def read_color(value: Any, unit: str) -> dict[str, Any]:
     """Return a colour from a name, hex digits, red-green-blue or hue and saturation."""
     form = COLOR_FORMS
     if isinstance(value, Mapping):
@@ -250,7 +243,7 @@ def read_color(value: Any, units: Units) -> dict[str, Any]:
             digits = match[1] if len(match[1]) > len("rgb") else "".join(2 * digit for digit in match[1])
             return {"rgb_color": [*bytes.fromhex(digits)]}
         if text[-1:] == "k" and (match := _NUMBER.fullmatch(text[:-1].strip())):
-            return {"color_temp_kelvin": read_kelvin(match[0], units)}
+            return {"color_temp_kelvin": read_kelvin(match[0], unit)}
         names = (*colors(), *whites(), *sorted(color_util.COLORS))
         near = get_close_matches(fold(value[:MAX_NAME]).replace(" ", ""), names, 1, LIKE)
         form = f"{COLOR_FORMS}; the nearest name is {near[0]}" if near else COLOR_FORMS
@@ -266,7 +259,7 @@ def read_color(value: Any, units: Units) -> dict[str, Any]:
     raise ValueError(form)
 
 
-def read_numbers(value: Any, _units: Units) -> list[float]:
+def read_numbers(value: Any, _unit: str) -> list[float]:
     """Return the numbers of a colour in some other space."""
     if isinstance(value, str):
         value = _LISTED.findall(value)
@@ -275,7 +268,7 @@ def read_numbers(value: Any, _units: Units) -> list[float]:
     return [read_number(item) for item in value]
 
 
-def read_seconds(value: Any, _units: Units) -> float:
+def read_seconds(value: Any, _unit: str) -> float:
     """Return a length of time in seconds: a number, "90 s", "5 minutes", "1:30:00" or parts."""
     if isinstance(value, Mapping):
         value = " ".join(f"{item} {key}" for key, item in value.items() if item)
@@ -292,7 +285,7 @@ def read_seconds(value: Any, _units: Units) -> float:
     return int(seconds) if seconds == int(seconds) else seconds
 
 
-def read_boolean(value: Any, _units: Units | None = None) -> bool:
+def read_boolean(value: Any, _unit: str = "") -> bool:
     """Return true or false."""
     if isinstance(value, (bool, int)):
         return bool(value)
@@ -302,12 +295,12 @@ def read_boolean(value: Any, _units: Units | None = None) -> bool:
     return BOOLEANS[word]
 
 
-def read_ids(value: Any, _units: Units) -> list[str]:
+def read_ids(value: Any, _unit: str) -> list[str]:
     """Return IDs in order, each once."""
     return list(dict.fromkeys(map(str, value if isinstance(value, list | tuple) else [value])))
 
 
-def read_text(value: Any, _units: Units | None = None) -> str:
+def read_text(value: Any, _unit: str = "") -> str:
     """Return a text."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ValueError("a text")  # noqa: TRY004 - one kind of error for all readers
@@ -317,14 +310,14 @@ def read_text(value: Any, _units: Units | None = None) -> str:
     return text
 
 
-def read_hvac_mode(value: Any, _units: Units) -> str:
+def read_hvac_mode(value: Any, _unit: str) -> str:
     """Return a mode of heating and cooling."""
     word = "_".join(fold(read_text(value)).split()).replace("__", "_")
     return HVAC_WORDS.get(word, word)
 
 
-def _one_of(*words: str) -> Callable[[Any, Units], str]:
-    def read(value: Any, _units: Units) -> str:
+def _one_of(*words: str) -> Callable[[Any, str], str]:
+    def read(value: Any, _unit: str) -> str:
         word = fold(str(value))
         if word not in words:
             raise ValueError(" or ".join(words))
@@ -333,10 +326,10 @@ def _one_of(*words: str) -> Callable[[Any, Units], str]:
     return read
 
 
-def _moment(parse: Callable[[str], date | time | None], form: str) -> Callable[[Any, Units], str]:
+def _moment(parse: Callable[[str], date | time | None], form: str) -> Callable[[Any, str], str]:
     """Return a reader for a date, a time or both, as ISO text."""
 
-    def read(value: Any, _units: Units) -> str:
+    def read(value: Any, _unit: str) -> str:
         with suppress(ValueError):
             if (moment := parse(str(value).strip())) is not None:
                 return str(moment)
@@ -345,7 +338,7 @@ def _moment(parse: Callable[[str], date | time | None], form: str) -> Callable[[
     return read
 
 
-READERS: Mapping[str, Callable[[Any, Units], Any]] = {
+READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "number": read_number,
     "integer": read_integer,
     "percent": read_percent,

@@ -20,7 +20,7 @@ from ...safety.frozen import ServiceCall
 from ...texts import one_line, words
 from ...timespans import format_local
 from ...when import read_moment, start_of
-from ..base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun, as_list
+from ..base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun
 from ..control.asked import named_by_person
 from ..results import ToldAct
 from .choosing import choose_one, permitted, records_of
@@ -108,7 +108,7 @@ class TodoTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do one thing with one list. Raises ValidationError for a list or an item that is not clear."""
         action, name = args["action"], args.get("list")
-        texts = [one_line(item.strip(), MAX_TEXT) for item in as_list(args.get("items")) if item.strip()]
+        texts = [one_line(item.strip(), MAX_TEXT) for item in args.get("items") or () if item.strip()]
         items = list(dict.fromkeys(texts))
         if action != "read" and not items:
             raise ValidationError("items: say what is meant")

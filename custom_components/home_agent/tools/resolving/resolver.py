@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from homeassistant.core import HomeAssistant
 
@@ -81,8 +81,7 @@ _STRUCTURE = lazy_regex(r"[\"`<>{}]|(?<!\w)'|'(?!\w)")
 """Characters that could be read as structure; an apostrophe within a word is none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """What a call is aimed at. All that is given must hold."""
 
     entity_id: tuple[str, ...] = ()
@@ -181,8 +180,7 @@ MIN_LENGTH: Final = 5
 """Shorter names are not compared letter by letter."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPlace:
+class NamedPlace(NamedTuple):
     """Rooms or floors that a word means, or a label; an entity in any of them is there."""
 
     name: str
@@ -306,8 +304,7 @@ OPENING_DOMAINS: Final = words_of("cover binary_sensor")
 """Classes of what opens and closes, and the domains that have them: a light called so is another thing."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntityKinds:
+class EntityKinds(NamedTuple):
     """Domains and device classes that entities must have; empty means any."""
 
     domains: frozenset[str] = frozenset()
@@ -967,8 +964,7 @@ def _purposes() -> Mapping[str, str]:
 NAMED, KIND, PLACE = 3, 2, 1
 
 
-@dataclass(frozen=True, slots=True)
-class Mentioned:
+class Mentioned(NamedTuple):
     """The entities, kinds and places that a sentence names."""
 
     entity_ids: frozenset[str]
