@@ -98,7 +98,7 @@ async def test_a_name_is_learned_and_forgotten(hass: HomeAssistant, agent: Agent
     ]
     assert deed["success"]
     row = FrozenCall(domain=DOMAIN, service="learn_name", entity_ids=(), data={})
-    assert await async_deeds(hass, "en", [row]) == ["I'll remember that."]
+    assert await async_deeds(hass, "en", [(row, False)]) == ["I'll remember that."]
     undo = tool_calls([("activity", {"action": "undo"})])
     await say(agent, "Undo that", undo, text("Undone."))  # the lamp
     await say(agent, "And what was before", undo, text("Undone."), after=done)  # the name

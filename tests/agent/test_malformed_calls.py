@@ -243,36 +243,6 @@ async def test_what_is_not_guessed(agent: Agent, subtests: pytest.Subtests) -> N
             assert json.loads(agent.server.chats[1].messages[-1]["content"])["success"] is False
 
 
-TIMES: list[tuple[str, str, dict[str, Any]]] = [
-    ("Turn on the hallway light in 10 minutes", "en", {"delay": 600}),
-    ("Schalte das Licht im Flur in zehn Minuten ein", "de", {"delay": 10}),
-    ("Allume le couloir dans 10 minutes", "fr", {"after": "10 minutes"}),
-    ("Enciende el pasillo en 10 minutos", "es", {"delay_minutes": 10}),
-    ("Turn on the hallway light at 23:45", "en", {"at": "23:45"}),
-    ("Turn on the hallway light tomorrow at 7", "en", {"date": "tomorrow", "time": "7:00"}),
-    ("Turn on the hallway light at sunset", "en", {"parameters": {"schedule": "sunset"}}),
-]
-WHILES: list[tuple[str, str, dict[str, Any]]] = [
-    ("Turn on the hallway light for 5 minutes", "en", {"duration": 300}),
-    ("Mach das Licht im Flur bis 23:45 an", "de", {"until": "23:45"}),
-    ("Zet het licht in de gang 5 minuten aan", "nl", {"parameters": {"duration": "5 minutes"}}),
-]
-
-
-async def test_times_under_other_names(agent: Agent, subtests: pytest.Subtests) -> None:
-    """A time is `when` and only planned; a length is `for`: it is on now, and its end is planned."""
-    planned = agent.entry.runtime_data.planned
-    for sentence, language, times in (*TIMES, *WHILES):
-        is_while = (sentence, language, times) in WHILES
-        with subtests.test(sentence):
-            reply = tool_calls([(NAME, {**ARGS, **times})])
-            assert (await changes(agent, sentence, language, reply))[0] == (HALLWAY if is_while else {})
-            (command,) = planned.all()
-            assert command.entity_ids == ("light.hallway",)
-            assert (command.verb == "restore") is is_while
-        await planned.async_cancel([command.id for command in planned.all()])
-
-
 WRONG = ["kitchen celery", "kitchen counting", "kitchen cooker", "kitchen clock"]
 
 

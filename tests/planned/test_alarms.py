@@ -12,10 +12,9 @@ from custom_components.home_agent.planned.records import PlannedItem
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.announcing import add_speaker, area_of, async_talking_house
-from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass
+from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass, shown
 from tests.helpers.planned import Wait, planned
 from tests.helpers.telegram_chats import ANNA, OPTIONS, telegram_bot
-from tests.helpers.timers import call, shown
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -44,7 +43,7 @@ async def satellite(hass: HomeAssistant, agent: Agent) -> Satellite:
 
 async def _async_call(agent: Agent, satellite: Satellite, sentence: str = "Do it", **args: Any) -> Any:
     agent.server.clear()
-    told = await call(agent, sentence, **args, device_id=satellite.device)
+    told = await agent.call("timer", sentence, **args, device_id=satellite.device)
     return told["result"] or told["error"]
 
 
@@ -207,7 +206,7 @@ async def test_speaker_in_the_room_at_night(
     house = await async_talking_house(hass, model_server, quick_confirmations=False)
     radio, satellite = add_speaker(house, "Bedroom"), house.satellites["Bedroom"]
     satellite.broken = True
-    await call(house.agent, **{**SET, "when": "5:00"}, context=house.anna, device_id=satellite.device)
+    await house.agent.call("timer", **{**SET, "when": "5:00"}, context=house.anna, device_id=satellite.device)
     await async_pass(hass, freezer, 19 * 3600 + 1)
     assert [call.data["media_player_entity_id"] for call in house.spoken] == [[radio]]
     assert "05:00" in house.spoken[0].data["message"]
@@ -228,7 +227,7 @@ async def test_rules_hold(
     add_speaker(house, "Bedroom")
     satellite = house.satellites["Bedroom"]
     satellite.broken = True
-    await call(house.agent, **SET, context=house.anna, device_id=satellite.device)
+    await house.agent.call("timer", **SET, context=house.anna, device_id=satellite.device)
     await async_pass(hass, freezer, SEVEN + 1)
     assert house.spoken == []
     assert house.sent["anna"][-1].data["data"]["channel"] == "alarm_stream"
@@ -244,7 +243,7 @@ async def test_rights_hold(
     add_speaker(house, "Bedroom")
     satellite = house.satellites["Bedroom"]
     satellite.broken = True
-    await call(house.agent, **SET, context=house.anna, device_id=satellite.device)
+    await house.agent.call("timer", **SET, context=house.anna, device_id=satellite.device)
     anna = await hass.auth.async_get_user(house.anna.user_id or "")
     assert isinstance(anna, MockUser)
     anna.mock_policy({"entities": {"domains": {"light": True}}})
@@ -267,7 +266,9 @@ async def test_who_may_stop_it(hass: HomeAssistant, model_server: ModelServer, w
         (house.anna, kitchen, True),
     ):
         model_server.clear()
-        await call(house.agent, **{**SET, "when": "10 minutes"}, context=house.anna, device_id=bedroom)
+        await house.agent.call(
+            "timer", **{**SET, "when": "10 minutes"}, context=house.anna, device_id=bedroom
+        )
         await wait(601)
         model_server.clear()
         model_server.script([tool_calls([("timer", {"action": "cancel"})]), text("No.")])
@@ -290,7 +291,7 @@ async def test_buttons_on_a_phone(
         hass.bus.async_fire(EVENT_PHONE, {"action": button["action"]}, EventOrigin.remote, context)
         await hass.async_block_till_done(wait_background_tasks=True)
 
-    await call(house.agent, **SET, name="gym", context=house.anna)
+    await house.agent.call("timer", **SET, name="gym", context=house.anna)
     await async_pass(hass, freezer, SEVEN + 1)
     await async_pass(hass, freezer, 60)
     messages = [call.data["message"] for call in pushed]

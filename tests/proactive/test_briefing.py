@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_mock_se
 from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
-from tests.helpers.everyday_house import async_add_calendar, async_add_satellite, call
+from tests.helpers.everyday_house import async_add_calendar, async_add_satellite
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.messages_house import NOON, House, add, home  # noqa: F401 - a fixture
 from tests.helpers.weather import async_add_weather
@@ -234,7 +234,7 @@ async def test_asked_for(hass: HomeAssistant, model_server: ModelServer, day: Ho
     await async_plan(hass, EVIL, hours=3)
     day.put("lock.back_door", "locked")
     hass.states.async_set("lock.back_door", "unlocked", context=Context(user_id="anna"))
-    told = await call(agent, "activity", "What's up today?", action="briefing")
+    told = await agent.call("activity", "What's up today?", action="briefing")
     assert [*told["result"]] == ["calendar", "weather", "happened", "open"]
     assert told["result"]["happened"]["lock.back_door"]["by"] == "a member of the household"
     assert told["result"]["calendar"][0]["title"] == "Dentist"
