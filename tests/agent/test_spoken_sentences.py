@@ -72,7 +72,7 @@ async def test_every_act_is_a_sentence(hass: HomeAssistant, subtests: pytest.Sub
                 for time in TIMES:
                     told = await async_told(hass, language, [act(key, values=values, **time)])
                     assert told is not None
-                    assert "Hall" in told
+                    assert "Hall" in told or key == "alarm"
                     assert "40" in told or not values or "already" in time
                     assert (":" in told.replace(": ", "")) is bool(time.keys() & {"until", "when"})
                     assert told.endswith((".", "。"))
