@@ -14,7 +14,18 @@ from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
 
 LANGUAGES = sorted((*WHOLE, *SPOKEN, *VARIANTS))
 ASKED_ONLY = frozenset(
-    ("service", "tool", "look", "look_send", "reminder", "reminder_once", "message", "announce", "learn_name")
+    (
+        "service",
+        "tool",
+        "look",
+        "look_send",
+        "reminder",
+        "reminder_once",
+        "message",
+        "announce",
+        "learn_name",
+        "alarm",
+    )
 )
 """Clauses that no act is told with."""
 EVENING = datetime(2026, 3, 29, 18, 30, tzinfo=UTC)
