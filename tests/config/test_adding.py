@@ -9,7 +9,7 @@ from custom_components.home_agent.config import adding, probe
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.self_test.cases import Capability, cases
-from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
+from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
 from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.data_entry_flow import EVENT_DATA_ENTRY_FLOW_PROGRESS_UPDATE, FlowResultType
 from homeassistant.helpers.selector import TextSelector
@@ -25,7 +25,7 @@ from tests.helpers.flow_steps import (
 )
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import Reply, html, status, text
+from tests.servers.replies import Reply, hang, html, status, text
 
 pytestmark = pytest.mark.usefixtures("house")
 
@@ -110,6 +110,18 @@ async def test_what_is_no_model_server_is_not_offered(
     result = await start(hass)
     assert isinstance(address_field(result), TextSelector)
     assert "llm_base_url" not in shown(result)
+
+
+async def test_the_form_does_not_wait_for_servers(
+    hass: HomeAssistant, nearby: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that answers later is offered when the form is shown again."""
+    monkeypatch.setattr(adding, "SEARCH_SECONDS", 0)
+    nearby.on(on_path("/v1/models"), hang())
+    result = await start(hass)
+    assert isinstance(address_field(result), TextSelector)
+    hass.config_entries.flow.async_abort(result["flow_id"])
+    await hass.async_block_till_done(wait_background_tasks=True)
 
 
 async def test_a_server_in_use_is_not_suggested(
@@ -219,6 +231,17 @@ async def test_a_model_is_tested_before_it_is_used(hass: HomeAssistant, model_se
     assert (report["verdict"], report["model"]) == ("poor", "test-model")
 
 
+async def test_another_model_can_be_chosen(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The report of the first one is not that of the second."""
+    model_server.models = ["first", "second"]
+    result = await start(hass, {"llm_base_url": model_server.url})
+    result = await after_test(hass, await go_on(hass, result, {"llm_model": "first", "test_model": True}))
+    result = await go_on(hass, result, {"next_step_id": "model"})
+    assert result["step_id"] == "model"
+    result = await finish(hass, await go_on(hass, result, {"llm_model": "second"}))
+    assert hass.data[DATA_SHARED].self_tests.of(result["result"].entry_id).report is None
+
+
 async def test_a_test_that_breaks_off_can_be_repeated(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await start(hass, {"llm_base_url": model_server.url})
     model_server.on(is_of_the_test, status(429, "slow down"))
@@ -231,6 +254,20 @@ async def test_a_test_that_breaks_off_can_be_repeated(hass: HomeAssistant, model
     model_server.clear()
     result = await after_test(hass, await go_on(hass, result, {"next_step_id": "self_test"}))
     assert result["step_id"] == "verdict"
+
+
+async def test_closing_the_dialog_ends_the_test(hass: HomeAssistant, model_server: ModelServer) -> None:
+    result = await start(hass, {"llm_base_url": model_server.url})
+    model_server.on(is_of_the_test, hang())
+    result = await go_on(hass, result, {"llm_model": "test-model", "test_model": True})
+    assert result["type"] is FlowResultType.SHOW_PROGRESS
+    hass.config_entries.flow.async_abort(result["flow_id"])
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert len([chat for chat in model_server.chats if is_of_the_test(chat)]) <= 1
+    model_server.clear()
+    result = await start(hass, {"llm_base_url": model_server.url})
+    result = await finish(hass, await go_on(hass, result, {"llm_model": "test-model"}))
+    assert result["result"].state is ConfigEntryState.LOADED
 
 
 async def test_a_changed_connection_is_tested_with_the_options_of_the_agent(

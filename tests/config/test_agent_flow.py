@@ -2,13 +2,18 @@
 
 from typing import Any
 
+import pytest
+
+from custom_components.home_agent.config import probe
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.helpers.selector import TextSelector
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.checks import every
-from tests.servers.model_server import ModelServer
-from tests.servers.replies import text
+from tests.helpers.flow_steps import call_what_is_offered, options_of
+from tests.servers.model_server import ModelServer, Predicate, on_path
+from tests.servers.replies import status, text
 
 LIST = {"visible_entities": {"area_id": ["kitchen"]}}
 
@@ -125,6 +130,15 @@ async def test_name_model_and_memory(hass: HomeAssistant, model_server: ModelSer
     assert agent.entry.runtime_data.further[guests].runtime_data.owns_memory
 
 
+async def test_names_are_taken_once(hass: HomeAssistant, agent: Agent) -> None:
+    """No two agents of a connection have one name."""
+    await add(hass, agent)
+    for name in every(["guests", "Home Agent"]):
+        typed = {"name": name, "copy_from": "defaults", "shared_memory": "automatic"}
+        result = await go_on(hass, await begin(hass, agent), typed)
+        assert result["errors"] == {"name": "name_taken"}
+
+
 async def test_whose_memory(hass: HomeAssistant, agent: Agent) -> None:
     """An agent that sees a part of the home has its own memory, unless somebody wants another one."""
     guests = await add(hass, agent, **LIST)
@@ -154,6 +168,15 @@ def suggested(result: SubentryFlowResult) -> dict[str, Any]:
     return {str(key): key.description["suggested_value"] for key in result["data_schema"].schema}
 
 
+async def test_models_of_the_server_are_offered(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Another model can be picked from the server's list; without an answer it can be typed."""
+    agent = await async_agent(hass, model_server)
+    model_server.models = ["test-model", "nomic-embed-text", "qwen3-8b"]
+    assert options_of(await begin(hass, agent), "llm_model") == ["qwen3-8b", "test-model"]
+    model_server.on(on_path("/models"), status(500))
+    assert isinstance((await begin(hass, agent))["data_schema"].schema["llm_model"], TextSelector)
+
+
 async def test_after_adding(hass: HomeAssistant, agent: Agent) -> None:
     """The last page says how many entities the agent sees, and links to the voice assistants."""
     typed = {"name": "Kids", "copy_from": "defaults"}
@@ -168,3 +191,31 @@ async def test_after_adding(hass: HomeAssistant, agent: Agent) -> None:
         seen = (await further[name].house.async_snapshot()).entities
         assert (made["description_placeholders"] or {})["count"] == str(len(seen))
     assert 0 < int(told["count"]) < int((everything["description_placeholders"] or {})["count"])
+
+
+async def test_a_model_that_takes_its_time(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page says that the model is asked, and the agent is added or the form comes back with the reason."""
+    monkeypatch.setattr(probe, "UNSEEN_SECONDS", 0)
+    agent = await async_agent(hass, model_server)
+    typed = {"name": "Guests", "copy_from": "connection", "llm_model": "small"}
+    model_server.on(heard_model("small"), status(404))
+    result = await go_on(hass, await begin(hass, agent), typed)
+    assert result["type"] is FlowResultType.SHOW_PROGRESS
+    assert result["description_placeholders"] == {"model": "small"}
+    result = await hass.config_entries.subentries.async_configure(result["flow_id"])
+    assert result["errors"] == {"llm_model": "model_not_found"}
+    assert suggested(result)["name"] == "Guests"
+    model_server.on(heard_model("small"), call_what_is_offered)
+    result = await go_on(hass, result, typed)
+    assert result["type"] is FlowResultType.SHOW_PROGRESS
+    result = await hass.config_entries.subentries.async_configure(result["flow_id"])
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    (guests,) = agent.entry.subentries.values()
+    assert (guests.data["llm_model"], guests.data["probed_tool_calling"]) == ("small", True)
+
+
+def heard_model(model: str) -> Predicate:
+    """Match chat requests to a model."""
+    return lambda request: request.is_chat and request.json["model"] == model

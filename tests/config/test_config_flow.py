@@ -336,6 +336,29 @@ async def test_new_key(hass: HomeAssistant, model_server: ModelServer) -> None:
     await hass.async_block_till_done()
 
 
+async def test_new_key_is_right_although_the_model_is_gone(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    entry = existing(hass, model_server)
+    model_server.on(CHAT, status(404, "model does not exist"))
+    result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": "new-key"})
+    assert result["reason"] == "reauth_successful"
+    await hass.async_block_till_done()
+
+
+async def test_new_key_that_cannot_be_tried(hass: HomeAssistant, model_server: ModelServer) -> None:
+    entry = existing(hass, model_server)
+    model_server.on(MODELS, status(500, "broken"))
+    result = await entry.start_reauth_flow(hass)
+    for key, errors in (
+        ("{{ broken", {"llm_api_key": "invalid_key_template"}),
+        ("new-key", {"base": "server_error"}),
+    ):
+        result = await go_on(hass, result, {"llm_api_key": key})
+        assert result["errors"] == errors
+        assert entry.data["llm_api_key"] == KEY
+
+
 # A new connection
 
 
@@ -415,6 +438,17 @@ async def test_running_entry_takes_over_the_change(hass: HomeAssistant, model_se
     assert entry.state is ConfigEntryState.LOADED
     trials_and_setups = [request for request in model_server.requests if MODELS(request)]
     assert len(trials_and_setups) == 2
+
+
+async def test_entry_that_is_off_starts_with_its_new_key(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """An entry that is not set up has no listener: the flow starts it."""
+    entry = existing(hass, model_server)
+    result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": KEY})
+    assert result["reason"] == "reauth_successful"
+    await hass.async_block_till_done()
+    assert entry.state is ConfigEntryState.LOADED
 
 
 async def test_the_model_is_changed_from_the_options(hass: HomeAssistant, model_server: ModelServer) -> None:
