@@ -206,7 +206,7 @@ async def test_a_title_causes_nothing(hass: HomeAssistant, model_server: ModelSe
 
 
 async def test_spoken_where_somebody_is(hass: HomeAssistant, model_server: ModelServer, day: House) -> None:
-    """In a room with motion, what anybody may know; not on a device that never announces."""
+    """In a room with motion, what anybody may know; not where a rule or a list of devices says no."""
     from homeassistant.helpers import area_registry as ar, entity_registry as er  # noqa: PLC0415
 
     area = ar.async_get(hass).async_get_or_create("Hall").id
@@ -222,8 +222,12 @@ async def test_spoken_where_somebody_is(hass: HomeAssistant, model_server: Model
     agent = await add(day, model_server, {**AT_ONE, "spoken": True}, announce_excluded=[satellite.entity_id])
     model_server.script([text(WORDED)] * 12)
     await day.wait(hours=1)
+    for options in ({"announce_excluded": []}, {"policy_blocked": ["assist_satellite.announce"]}):
+        assert satellite.said == []
+        await agent.set_options(**options)
+    await day.wait(hours=24)
     assert satellite.said == []
-    await agent.set_options(announce_excluded=[])
+    await agent.set_options(policy_blocked=[])
     await day.wait(hours=24)
     assert satellite.said == [WORDED]
 

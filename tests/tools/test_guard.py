@@ -104,7 +104,8 @@ class TestOneWay:
             "async_announce": {
                 "channels/announcing.py",
                 "channels/asking.py",
-            },  # timers, the end of a question
+                "proactive/briefing.py",
+            },  # timers, the end of a question, a briefing
             "async_ask_question": {"channels/asking.py"},
             "async_reload_automation": {"tools/automating/kept.py"},
             "async_switch_automation": {"tools/automating/kept.py", "tools/automating/writing.py"},

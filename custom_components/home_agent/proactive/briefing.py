@@ -21,30 +21,29 @@ from ..agent.afterthought import afterthought
 from ..agent.describe import async_phrase
 from ..agent.speech import SpeechFilter
 from ..channels.asking import Questions, language_of
-from ..const import CONF_ANNOUNCE_EXCLUDED, LOGGER
+from ..const import LOGGER
 from ..domains.showing import GONE
 from ..errors import HomeAgentError
 from ..inference.client import MODELS, Router
 from ..inference.models import Message, ModelServerError
 from ..knowledge.speaker import Speaker, async_speaker_at
-from ..memory.sentences import holds_secret
 from ..planned.scheduler import Scheduler
 from ..safety.disclosure import DataPolicy
 from ..safety.firewall import firewall
-from ..safety.frozen import CallOrigin
+from ..safety.frozen import CallOrigin, ServiceCall
 from ..texts import cut
 from ..timespans import QuietHours
 from ..tools.briefing import async_briefing
+from ..tools.guard import Guard
 from ..tools.handler import ToolHandler
 from ..tools.own_calls import async_announce
-from ..tools.people import user_id_of
+from ..tools.people import ANNOUNCE, user_id_of
 from .messenger import Messenger, speakable
 from .rules import ARRIVALS, AT, BRIEFING, PERSONS, RULE, SPOKEN
 from .state import ProactiveState, Watch
 
 MAX_TOKENS: Final = 300
 MAX_CHARS: Final = 1_000
-MAX_SATELLITES: Final = 3
 INSTRUCTION: Final = """\
 Word a briefing for a person of this home, in the language {language}, to be read out: at most 90 words, \
 plain sentences, no list, no ids, no greeting. First what is open or unusual, then the events of today with \
@@ -90,7 +89,7 @@ class Briefings:
     def __init__(
         self,
         hass: HomeAssistant,
-        settings: Mapping[str, Any],
+        guard: Guard,
         briefings: Sequence[Briefing],
         state: ProactiveState,
         messenger: Messenger,
@@ -98,7 +97,7 @@ class Briefings:
         brief: Brief,
     ) -> None:
         self._hass = hass
-        self._excluded = frozenset(settings[CONF_ANNOUNCE_EXCLUDED])
+        self._guard = guard
         self._briefings = briefings
         self._state = state
         self._messenger = messenger
@@ -141,13 +140,16 @@ class Briefings:
             speaker = await async_speaker_at(self._hass, context, self._hass.config.language, None)
             if text := await self._brief(speaker):
                 await self._messenger.async_send(BRIEFING, text, [person], asked_for=True, openly=False)
-        rooms = self._asker.near_somebody() if briefing.spoken else ()
-        for satellite in [room for room in rooms if room not in self._excluded][:MAX_SATELLITES]:
+        for satellite in self._asker.near_somebody() if briefing.spoken else ():
             # In a room everybody hears it: what those may know who are not known.
             entry = er.async_get(self._hass).async_get(satellite)
             language, device_id = language_of(self._hass, satellite), entry.device_id if entry else None
             speaker = await async_speaker_at(self._hass, Context(), language, device_id)
-            if (text := await self._brief(speaker)) and not holds_secret(text):
+            text = await self._brief(speaker)
+            call = ServiceCall(
+                domain=ANNOUNCE[0], service=ANNOUNCE[1], entity_ids=(satellite,), data={"message": text}
+            )
+            if text and self._guard.is_free(call, None, speaker):
                 try:
                     await async_announce(self._hass, satellite, text)
                 except HomeAgentError as err:

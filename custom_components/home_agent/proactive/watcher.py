@@ -373,7 +373,7 @@ class Proactive:
         stored = settings[CONF_PROACTIVE_RULES]
         rules, briefings = read_rules(stored), read_briefings(stored, messenger.quiet)
         self._watcher = RuleWatcher(hass, rules, state, messenger, house, asker)
-        self._briefings = Briefings(hass, settings, briefings, state, messenger, asker, brief)
+        self._briefings = Briefings(hass, guard, briefings, state, messenger, asker, brief)
         self._kept = [*(rule.key for rule in rules), *(briefing.key for briefing in briefings)]
 
     @callback

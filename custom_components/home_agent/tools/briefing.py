@@ -83,8 +83,6 @@ def _openings(run: ToolRun) -> list[Member]:
 async def _async_calendar(run: ToolRun) -> JsonValueType:
     now = dt_util.now()
     calendars = permitted(run, records_of(run, "calendar"))
-    if not calendars:
-        return []
     return as_events((await async_events(run, calendars, now, end_of(now.date())))[:MAX_EVENTS], calendars)
 
 
