@@ -42,6 +42,8 @@ async def satellite(hass: HomeAssistant, agent: Agent) -> Satellite:
 
 
 async def _async_call(agent: Agent, satellite: Satellite, sentence: str = "Do it", **args: Any) -> Any:
+    # After a night the prompt is read ahead once more, which would take the first reply.
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
     agent.server.clear()
     told = await agent.call("timer", sentence, **args, device_id=satellite.device)
     return told["result"] or told["error"]
