@@ -18,7 +18,6 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
-from tests.helpers.everyday_house import call
 from tests.helpers.music import (
     FEATURES as PLAYER_FEATURES,
     FOLDER,
@@ -53,7 +52,7 @@ async def home(hass: HomeAssistant, agent: Agent, services: Any) -> MusicHome:
 
 async def play(agent: Agent, player: str = "kitchen", sentence: str = "Play it", /, **args: Any) -> Any:
     """Let a turn call the tool, and return what the model was told."""
-    return await call(agent, "play_media", sentence, player=player, **args)
+    return await agent.call("play_media", sentence, player=player, **args)
 
 
 async def move(agent: Agent, player: str, sentence: str = "", /, **args: Any) -> Any:
@@ -126,13 +125,13 @@ async def test_the_player_of_the_room(hass: HomeAssistant, agent: Agent, home: M
     er.async_get(hass).async_update_entity(box.entity_id, area_id=area_id)
     hass.states.async_set("media_player.box", "playing", FEATURES)
     async_expose_entity(hass, "conversation", "media_player.box", True)
-    await call(agent, "play_media", "Play something by Queen in the kitchen", artist="Queen")
+    await agent.call("play_media", "Play something by Queen in the kitchen", artist="Queen")
     assert home["kitchen"].played
     home["kitchen"].leave()
-    error = (await call(agent, "play_media", artist="Queen", player="kitchen"))["error"]
+    error = (await agent.call("play_media", artist="Queen", player="kitchen"))["error"]
     assert error.startswith("kitchen is not available now")
     home["bathroom"].deaf = True
-    result = (await call(agent, "play_media", artist="Queen", player="bathroom"))["result"]
+    result = (await agent.call("play_media", artist="Queen", player="bathroom"))["result"]
     assert result["state"] == "idle", "a player that stays silent is not said to play"
 
 
@@ -215,7 +214,7 @@ async def test_guarded_by_rules_for_players(
     """What the household says of players holds for Music Assistant's own actions, also for the source."""
     home["lounge"].shows(MediaPlayerState.PLAYING, "Waterloo")
     await agent.set_options(**options)
-    found = await call(agent, "play_media", query="queen", player="kitchen", action="search")
+    found = await agent.call("play_media", query="queen", player="kitchen", action="search")
     assert found["success"] is not search
     moved = await move(agent, "kitchen")
     assert moved["success"] is not transfer
@@ -283,7 +282,7 @@ async def test_titles_cause_nothing(hass: HomeAssistant, agent: Agent, home: Mus
     if where == "queue":
         home["lounge"].shows(MediaPlayerState.PLAYING, EVIL)
         args = {"action": "move", "player": "kitchen"}
-    assert "Ignore all previous" not in str(await call(agent, "play_media", "Play it in the kitchen", **args))
+    assert "Ignore all previous" not in str(await agent.call("play_media", "Play it in the kitchen", **args))
     agent.server.script(
         [
             tool_calls([("play_media", args)]),
