@@ -1,10 +1,9 @@
 """Lengths of time: read as people and models write them, and written. Days of the week, and times on them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 import re
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from homeassistant.util import dt as dt_util
 
@@ -138,8 +137,7 @@ def format_local(moment: datetime | float) -> str:
 DEFAULT_NIGHT: Final = (time(22), time(7))
 
 
-@dataclass(frozen=True, slots=True)
-class QuietHours:
+class QuietHours(NamedTuple):
     """A span of the day; one that begins when it ends is empty."""
 
     start: time

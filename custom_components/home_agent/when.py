@@ -5,11 +5,10 @@ as it is, then its words in English.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import cache
 from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from homeassistant.util import dt as dt_util
 
@@ -71,8 +70,7 @@ _PASSED: Final = lazy_regex(r"^(?:in\s+|over\s+|for\s+)?(?:the\s+)?(?:last|past|
 _AGO: Final = lazy_regex(r"(?:(.{1,40}?) ago|-(.{1,40}))")
 
 
-@dataclass(frozen=True, slots=True)
-class Sun:
+class Sun(NamedTuple):
     """A time by the sun."""
 
     event: str
@@ -81,8 +79,7 @@ class Sun:
     tomorrow: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(NamedTuple):
     """A stretch of time; both ends are aware."""
 
     start: datetime

@@ -1,9 +1,8 @@
 """Requests about a conversation that is over for now: they begin with its own messages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from homeassistant.core import HomeAssistant
 
@@ -101,8 +100,7 @@ def asking(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> A
     return ask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedConversation:
+class FinishedConversation(NamedTuple):
     """A conversation as the model saw it last."""
 
     messages: Sequence[Message]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from homeassistant.core import HomeAssistant
 
@@ -517,8 +517,7 @@ JOINING: Final = ("", "s", "n", "en", "es")
 """Letters between the parts of a compound word."""
 
 
-@dataclass(frozen=True, slots=True)
-class NameForm:
+class NameForm(NamedTuple):
     """A name of an entity by its words."""
 
     own: tuple[str, ...]
@@ -532,8 +531,7 @@ class NameForm:
     """Whether the sentence must contain all of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(NamedTuple):
     """The names of a home, to be found in the sentences of some languages."""
 
     forms: Mapping[str, tuple[NameForm, ...]]
@@ -547,8 +545,7 @@ class KnownNames:
     vocabulary: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class NamedEntity:
+class NamedEntity(NamedTuple):
     """An entity that a sentence names."""
 
     record: EntityRecord

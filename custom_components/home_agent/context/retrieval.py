@@ -9,8 +9,7 @@ from collections.abc import (
     Sequence,
     Set as AbstractSet,
 )
-from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from homeassistant.core import HomeAssistant
 
@@ -58,8 +57,7 @@ READINGS: Final = frozenset(
 """Domains of which a device has many secondary entities."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceMeaning:
+class SentenceMeaning(NamedTuple):
     """What the words of a sentence mean in a home."""
 
     words: Mapping[str, Sequence[tuple[str, float]]]

@@ -260,8 +260,7 @@ SHARES: Final[Mapping[str, Share]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Budget:
+class Budget(NamedTuple):
     """The space of each part of a request, in tokens as `estimate_tokens` counts them."""
 
     rules: int
@@ -405,7 +404,7 @@ class ContextWindow:
             chosen=self._chosen,
         )
         history = min(budget.history, int(self._settings[CONF_HISTORY_MAX_TOKENS] / factor))
-        return replace(budget, history=history)
+        return budget._replace(history=history)
 
     def request_tokens(self, max_tokens: int, model: str = PRIMARY) -> int:
         """Return the estimated tokens that a request may take beside an answer of `max_tokens`."""

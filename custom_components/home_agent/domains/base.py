@@ -11,8 +11,7 @@ from homeassistant.core import State
 from ..errors import ValidationError
 
 
-@dataclass(frozen=True, slots=True)
-class WorkInRooms:
+class WorkInRooms(NamedTuple):
     """How a kind of machine is sent into single rooms."""
 
     action: str
@@ -23,8 +22,7 @@ class WorkInRooms:
     """From the options of an entity in the registry to the IDs of the areas that it can be sent to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(NamedTuple):
     """How entities of a kind form groups that do the same."""
 
     join: str
@@ -62,8 +60,7 @@ type TakeBackRule = Callable[
 there is none; None if the states tell what to restore."""
 
 
-@dataclass(frozen=True, slots=True)
-class FormerState:
+class FormerState(NamedTuple):
     """What an entity showed before a call."""
 
     entity_id: str

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from enum import IntEnum, StrEnum
 from http import HTTPStatus
 import re
-from typing import Any, Final, NotRequired, Required, TypedDict
+from typing import Any, Final, NamedTuple, NotRequired, Required, TypedDict
 
 from ..errors import (
     AuthenticationError,
@@ -424,8 +424,7 @@ class ChatRequest:
     """Who waits for the answer; the requests of a turn share it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A call; `arguments` is the text the model wrote and may be broken JSON."""
 
     id: str
@@ -464,8 +463,7 @@ class Delta:
     usage: TokenUsage | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(NamedTuple):
     """What a server says of itself; None is unknown. `context_size` is in tokens."""
 
     models: list[str]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from heapq import nsmallest
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..languages import find, languages, languages_with, table, words as entries_of
 from ..languages.lexicon import Word, clauses
@@ -395,8 +395,7 @@ DERIVED: Final = "labels"
 MIN_LIKENESS: Final = 0.85
 
 
-@dataclass(frozen=True, slots=True)
-class NamedLabel:
+class NamedLabel(NamedTuple):
     """A label that a word means."""
 
     name: str
@@ -460,8 +459,7 @@ MAX_OWNERS: Final = 2
 """Words of a name beside the word for a room; more of them are no names of people."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedName:
+class OwnedName(NamedTuple):
     """One name of a room that tells whose it is."""
 
     area: Area

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum, auto
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant, State, callback
@@ -57,8 +57,7 @@ DEVICE, PERSON = "device", "person"
 """Keys of the items of the `device_persons` option."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class Person(NamedTuple):
     """A person that memories belong to."""
 
     id: str

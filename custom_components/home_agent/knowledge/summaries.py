@@ -1,10 +1,9 @@
 """What happened in the last 24 hours, from the recorder: how long things were on, what was measured."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import batched
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 
 from homeassistant.components.sensor import ATTR_STATE_CLASS
 from homeassistant.const import (
@@ -39,8 +38,7 @@ STEP: Final = timedelta(hours=6)
 SUMMARY_CHARS: Final = 1400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateFigures:
+class StateFigures(NamedTuple):
     """What one entity did: seconds and times in its active state, or numbers."""
 
     seconds: float = 0.0

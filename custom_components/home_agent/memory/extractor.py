@@ -2,7 +2,6 @@
 
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 import json
@@ -146,8 +145,7 @@ class Reason(StrEnum):
     FULL = "no_room"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """Something that a conversation may have brought."""
 
     content: str
@@ -219,8 +217,7 @@ MAX_REFUSED: Final = 100
 """What was not kept, remembered with the reason until the next start."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(NamedTuple):
     """What was said, as the model saw it."""
 
     messages: Sequence[Message]
@@ -234,8 +231,7 @@ class Exchange:
     """Whether only a model at home may be shown this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """Something that was not kept."""
 
     at: datetime
@@ -276,7 +272,7 @@ class Extractor:
         """Schedule an exchange, together with earlier ones of the same conversation."""
         conversation_id = exchange.speaker.conversation_id
         if (earlier := self._queue.get(conversation_id)) is not None:
-            exchange = replace(exchange, said=f"{earlier.said}\n{exchange.said}")
+            exchange = exchange._replace(said=f"{earlier.said}\n{exchange.said}")
         self._queue.put(conversation_id, exchange)
 
     @callback

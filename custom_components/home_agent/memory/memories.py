@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Self, override
+from typing import Any, Final, NamedTuple, Self, override
 
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -88,8 +88,7 @@ class SaveOutcome(StrEnum):
     """The memory is full, and all entries are more important."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundMemory:
+class FoundMemory(NamedTuple):
     """A memory that fits a query; `relevance` is from 0 to 1."""
 
     memory: Memory

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..languages import DEFAULT, find, languages, table, words
 from ..languages.lexicon import Lexicon, clauses
@@ -59,8 +59,7 @@ class Answer(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """An answer as it was understood."""
 
     answer: Answer
@@ -184,8 +183,7 @@ def _language(language: str) -> str:
     return own if own is not None and table(own, "answers") is not None else DEFAULT
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrases:
+class _Phrases(NamedTuple):
     """What is understood in a language, folded, the longest phrases first."""
 
     yes: frozenset[str]
@@ -232,8 +230,7 @@ def _known(language: str) -> _Phrases:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Further:
+class _Further(NamedTuple):
     """What tells another order behind a yes from words about the question."""
 
     joins: frozenset[str]

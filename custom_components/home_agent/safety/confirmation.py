@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, TypedDict, override
+from typing import Any, Final, NamedTuple, TypedDict, override
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
@@ -112,8 +112,7 @@ class Addressee:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(NamedTuple):
     """The texts of a question."""
 
     spoken: str
@@ -123,8 +122,7 @@ class Question:
     """The YAML of an automation, which a screen shows below the question."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnQuestion:
+class OwnQuestion(NamedTuple):
     """How a question is asked that no person's request has led to."""
 
     users: frozenset[str]

@@ -2,10 +2,9 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
@@ -100,8 +99,7 @@ _INSIDE = RuleSet(INSIDE)
 _NOT_INSIDE = RuleSet(NOT_INSIDE)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What the policy says of one call."""
 
     verdict: Verdict
@@ -312,8 +310,7 @@ LISTS: Final = ("calendar", "todo")
 """Kinds that rules may hide; of all others rules are about changes only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(NamedTuple):
     """Somebody who asks through one agent, and what they may be told now."""
 
     hass: HomeAssistant

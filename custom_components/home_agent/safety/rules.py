@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import IntEnum
 from fnmatch import translate
 import re
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from homeassistant.auth.models import User
 from homeassistant.const import STATE_HOME
@@ -63,8 +63,7 @@ class Effect:
     """Whether it is a step of a script, a scene or an automation."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
+class _Pattern(NamedTuple):
     """One rule in text, ready to be compared."""
 
     domain: Matcher
@@ -198,8 +197,7 @@ MINUTES_PER_DAY: Final = 24 * 60
 _SPAN: Final = lazy_regex(r"(\d{1,2})(?:[:.h](\d{2}))?\s*[-\u2013\u2014]\s*(\d{1,2})(?:[:.h](\d{2}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Hours of a day, from the first minute to before the last one; across midnight if the end is earlier."""
 
     start: int
@@ -237,8 +235,7 @@ def clock(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
+class Occasion(NamedTuple):
     """The moment at which something is judged, and who asks for it."""
 
     hass: HomeAssistant
@@ -256,8 +253,7 @@ class Occasion:
         return dt_util.as_local(self.speaker.due) if self.speaker.due else dt_util.now()
 
 
-@dataclass(frozen=True, slots=True)
-class RuleHours:
+class RuleHours(NamedTuple):
     """Days, and hours of a day; a span across midnight belongs to the day on which it begins."""
 
     days: frozenset[int]
@@ -386,8 +382,7 @@ EVERYDAY_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """Actions that need no confirmation by default, by name, as rules in text."""
 
 
-@dataclass(frozen=True, slots=True)
-class PickedAction:
+class PickedAction(NamedTuple):
     """What one name in the list of actions stands for."""
 
     rules: RuleSet

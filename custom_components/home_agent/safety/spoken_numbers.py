@@ -10,7 +10,7 @@ from itertools import product
 import math
 import re
 from secrets import token_bytes
-from typing import Final
+from typing import Final, NamedTuple
 import unicodedata
 
 from ..languages import DEFAULT, languages, table as read_table, words, words_to_99
@@ -165,8 +165,7 @@ class Token:
     is_beside: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(NamedTuple):
     """The numbers of a sentence."""
 
     tokens: Sequence[Token]

@@ -1,10 +1,10 @@
 """activity: lists the agent's recent actions, and undoes them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 
 import probatio
 
@@ -63,8 +63,7 @@ LATE: Final = timedelta(seconds=10)
 """How long after a call a device may report what the call did."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undoable:
+class Undoable(NamedTuple):
     """What one turn did to one entity."""
 
     before: EarlierState

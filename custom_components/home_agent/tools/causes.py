@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from homeassistant.const import ATTR_ENTITY_ID, EVENT_CALL_SERVICE, STATE_OFF
 from homeassistant.core import Context, Event, HomeAssistant, State
@@ -61,8 +60,7 @@ type Happening = Event[Any] | State
 """What happened in a context."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """Which changes of an entity are wanted: the newest ones of a period (timestamps), or of all."""
 
     entity_id: str
@@ -331,8 +329,7 @@ async def async_viewer(run: ToolRun) -> Viewer:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Viewer:
+class Viewer(NamedTuple):
     """Who is told, and what they may know."""
 
     run: ToolRun

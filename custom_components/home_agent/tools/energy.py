@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
-from typing import Any, Final, Literal, override
+from typing import Any, Final, Literal, NamedTuple, override
 
 import probatio
 
@@ -33,8 +32,7 @@ MANAGER: Final = "energy_manager"
 KINDS: Final = ("grid", "solar", "battery", "gas", "water")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnergySource:
+class EnergySource(NamedTuple):
     """A source with the ids of its statistics; empty where it has none."""
 
     kind: str
@@ -51,8 +49,7 @@ class EnergySource:
     """The charge of a battery in percent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
+class Preferences(NamedTuple):
     """All that the dashboard counts."""
 
     sources: Sequence[EnergySource] = ()
@@ -195,8 +192,7 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {
 """What a source of each kind takes and gives."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class Counted(NamedTuple):
     """What the statistics say of a period. Amounts are in kWh, in the units of `units`, or money."""
 
     period: Period

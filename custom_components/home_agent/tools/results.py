@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from enum import StrEnum
 from itertools import takewhile
 from math import inf
-from typing import Any, Final, NotRequired, Self, TypedDict, cast
+from typing import Any, Final, NamedTuple, NotRequired, Self, TypedDict, cast
 
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
@@ -164,16 +164,14 @@ class ValueKind(StrEnum):
     """Something that is said as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToldValue:
+class ToldValue(NamedTuple):
     """One value that something was set to."""
 
     kind: ValueKind
     value: str | float
 
 
-@dataclass(frozen=True, slots=True)
-class ToldTime:
+class ToldTime(NamedTuple):
     """When something happens that was planned."""
 
     due: datetime

@@ -1,8 +1,8 @@
 """The subject of a pending call: what a question has to name, and whether it is unchanged."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, callback
@@ -49,8 +49,7 @@ _ENTITY_ID = lazy_regex(r"(?<![a-z0-9_])[a-z0-9_]+\.[a-z0-9_]+(?![a-z0-9_])")
 _REGISTRY_ID = lazy_regex(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 
 
-@dataclass(frozen=True, slots=True)
-class CallDescription:
+class CallDescription(NamedTuple):
     """Data of a call in words."""
 
     text: str

@@ -11,10 +11,9 @@ distinct texts, and each text passes its score on to its documents.
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, log
-from typing import Self
+from typing import NamedTuple, Self
 
 from ..texts import words
 
@@ -142,8 +141,7 @@ DAMPING = 20
 """How little the first places of a ranking differ from those that follow, where several are joined."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """What is searched for: its key and its texts, each with a weight."""
 
     key: str

@@ -8,7 +8,7 @@ abilities as well.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, override
+from typing import Final, NamedTuple, override
 
 from homeassistant.core import HomeAssistant, State
 
@@ -78,8 +78,7 @@ FEW_ASKED: Final = 2
 """The same in the answer to a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Entities that get one line for each kind."""
 
     records: Sequence[EntityRecord]
@@ -572,7 +571,7 @@ def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOption
     measuring = [member for member in lively if DOMAINS[member[0].domain].measures]
     others = [member for member in lively if not DOMAINS[member[0].domain].measures]
     drafts = kind_drafts(others, house, options) + kind_drafts(
-        measuring, house, replace(options, details=False)
+        measuring, house, options._replace(details=False)
     )
     if not quiet:
         return drafts

@@ -4,9 +4,9 @@ The authors of these passages are not trusted: each is one quoted line.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
-from typing import Final, override
+from typing import Final, NamedTuple, override
 
 from homeassistant.util import dt as dt_util
 
@@ -38,8 +38,7 @@ TABLES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonalFit:
+class PersonalFit(NamedTuple):
     """How a sentence is compared with what is known of people."""
 
     words: str

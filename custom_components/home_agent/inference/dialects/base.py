@@ -8,7 +8,7 @@ from itertools import takewhile
 from operator import attrgetter
 import secrets
 import string
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import orjson
 from yarl import URL
@@ -279,8 +279,7 @@ TEXT_CHARS: Final = 1_000_000
 MAX_TOKENS: Final = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRequest:
+class ServerRequest(NamedTuple):
     """A request to send; without a body it is a GET."""
 
     url: URL

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 import unicodedata
 
 from ...languages import languages_with, table, words
@@ -315,8 +315,7 @@ _PARAGRAPH_END: Final = lazy_regex(r"\n\s*\n")
 _LEAKY_IMAGE: Final = lazy_regex(r"!\[[^\]]{0,200}\]\([^)\s]{0,300}[?&][^)\s]{0,60}=[^)]{0,300}\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(NamedTuple):
     """Something that was removed."""
 
     rule: str

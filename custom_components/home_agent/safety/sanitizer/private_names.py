@@ -357,8 +357,7 @@ class Names:
     public: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
+class _Pattern(NamedTuple):
     """Words in a row that name something."""
 
     kind: PrivateKind

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from math import log
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
@@ -219,8 +219,7 @@ LEAST_WORDS: Final = 2
 _NUMBER: Final = lazy_regex(r"(?<![\w.])-?\d{1,3}[.,]\d{2,}(?![\w.])")
 
 
-@dataclass(frozen=True, slots=True)
-class Sanitized:
+class Sanitized(NamedTuple):
     """A text as it may leave."""
 
     text: str
@@ -235,8 +234,7 @@ class Sanitized:
 TOO_LONG: Final = Sanitized("", (), blocked=True, advice="The text is too long. Send less of it.")
 
 
-@dataclass(frozen=True, slots=True)
-class Shortened:
+class Shortened(NamedTuple):
     """A question as it may leave."""
 
     text: str

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 import os
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import probatio
 import yaml
@@ -278,8 +278,7 @@ class AutomationStore(EntryStore[OwnAutomations]):
 # Which one is meant, and what may be done with it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownAutomation:
+class KnownAutomation(NamedTuple):
     """An automation that Home Assistant has."""
 
     entity_id: str

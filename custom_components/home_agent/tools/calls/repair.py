@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import probatio
 
@@ -57,16 +57,15 @@ _ON: Final = {name: facts.turn_on for name, facts in DOMAINS.items() if facts.tu
 _OFF: Final = {name: facts.turn_off for name, facts in DOMAINS.items() if facts.turn_off != "turn_off"}
 
 
-@dataclass(frozen=True, slots=True)
-class IntentMeaning:
+class IntentMeaning(NamedTuple):
     """What an intent of Home Assistant means as an action of ours."""
 
     action: str
     domains: tuple[str, ...] = ()
     """Domains that the intent is limited to."""
-    by_domain: Mapping[str, str] = field(default_factory=dict)
+    by_domain: Mapping[str, str] = {}
     """Actions by domain where they differ."""
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = {}
     """Parameters by the names that the intent has for them."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import probatio
 
@@ -31,8 +31,7 @@ class RawConfig:
         return node if isinstance(node, cls) else cls(node)
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidTool:
+class InvalidTool(NamedTuple):
     """A tool that cannot be used."""
 
     name: str

@@ -10,7 +10,7 @@ from functools import partial
 from http import HTTPStatus
 import re
 from time import monotonic
-from typing import Any, ClassVar, Final, override
+from typing import Any, ClassVar, Final, NamedTuple, override
 from urllib.parse import quote, quote_plus, unquote, urlencode
 
 from aiohttp import ClientSession
@@ -98,8 +98,7 @@ class Text:
             return self.render(variables)
 
 
-@dataclass(frozen=True, slots=True)
-class Templates:
+class Templates(NamedTuple):
     """Makes the texts of one tool. All methods raise probatio.Invalid for templates that cannot work."""
 
     hass: HomeAssistant
@@ -168,8 +167,7 @@ CONTROL = lazy_regex(r"[\x00-\x1f\x7f]+")
 SHORTEST_SECRET: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class UrlTemplate:
+class UrlTemplate(NamedTuple):
     """An address in parts: what was written, and templates whose values are encoded."""
 
     parts: tuple[str | Text, ...]
@@ -346,8 +344,7 @@ class AskAgain(ToolExecutionError):
     """A server no longer knows our session or our token; nothing was done, and a new one is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(NamedTuple):
     """How a tool reaches its servers, who it says it is, and what the household says of it."""
 
     auth: Auth | None
@@ -429,8 +426,7 @@ def without_keys(value: Any, secrets: set[str], depth: int = MAX_DEPTH) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class Recipe(NamedTuple):
     """A tool that was read; each agent makes its own of it."""
 
     hass: HomeAssistant

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from http import HTTPStatus
 from itertools import count
 from time import monotonic
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 
 from aiohttp import ClientResponse
 from jinja2 import Undefined
@@ -311,8 +311,7 @@ OTHER_KINDS: Final = {"image": "an image", "audio": "a sound", "resource_link": 
 RAW_METHODS: Final = ("tools/call", "tools/list")
 
 
-@dataclass(frozen=True, slots=True)
-class McpHandler:
+class McpHandler(NamedTuple):
     """One tool of a server."""
 
     server: McpServer
@@ -349,7 +348,7 @@ class McpTool(ServerTool):
         if "tool" in config and (config["include"] != ["*"] or config["exclude"]):
             problem = "tool and include or exclude are for different things"
             raise probatio.Invalid(problem, ["handler", "tool"])
-        fixed = replace(templates, names=())
+        fixed = templates._replace(names=())
         server = McpServer(
             hass=templates.hass,
             url=config["server_url"],

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 from urllib.parse import urlencode
 
 from aiohttp import ClientSession
@@ -107,8 +106,7 @@ ADVICE: Final[Mapping[int, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestHandler:
+class RestHandler(NamedTuple):
     """The request as it was written."""
 
     method: str

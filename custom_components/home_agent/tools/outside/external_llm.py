@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 import re
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 
 import probatio
 
@@ -53,8 +52,7 @@ _PROBLEMS: Final[Mapping[ErrorKind, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExternalModel:
+class ExternalModel(NamedTuple):
     """The second model, and how it is asked."""
 
     client: ModelClient

@@ -2,12 +2,11 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Network, ip_address
 import socket
-from typing import Final, override
+from typing import Final, NamedTuple, override
 import zlib
 
 from aiohttp import (
@@ -151,8 +150,7 @@ class FetchError(ToolExecutionError):
         self.is_unreachable = is_unreachable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """What is sent."""
 
     method: str
@@ -162,8 +160,7 @@ class Request:
     body: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpAnswer:
+class HttpAnswer(NamedTuple):
     """What came back, decompressed."""
 
     status: int
@@ -219,7 +216,7 @@ async def async_open(session: ClientSession, request: Request) -> AsyncIterator[
                     kept = {name: text for name, text in kept.items() if name.lower() != "content-type"}
                     request = Request(method="GET", url=url, headers=kept)
                 else:
-                    request = replace(request, url=url)
+                    request = request._replace(url=url)
     except (ClientError, OSError, ValueError) as err:
         is_unreachable = isinstance(err, ClientError | OSError)
         if leads_home(err):

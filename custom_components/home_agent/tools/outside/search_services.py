@@ -4,11 +4,10 @@ from abc import ABC, abstractmethod
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from html.parser import HTMLParser
 from http import HTTPStatus
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 from urllib.parse import urlencode
 
 import orjson
@@ -43,8 +42,7 @@ BUSY: Final = (HTTPStatus.TOO_MANY_REQUESTS, 432, 433)
 """Statuses of a service that is asked too often; the last two of an account whose plan is used up."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """One thing that was found, in plain text."""
 
     title: str

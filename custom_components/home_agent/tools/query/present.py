@@ -1,10 +1,10 @@
 """States of now as a query answers them: short lines, many entities counted by kind."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant, State
@@ -266,8 +266,7 @@ NAME_CHARS: Final = 60
 NARROW: Final = "+{} more; narrow by area, kind or name"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateQuestion:
+class StateQuestion(NamedTuple):
     """What is asked about some entities."""
 
     hass: HomeAssistant
@@ -275,7 +274,7 @@ class StateQuestion:
     attributes: Sequence[str] = ()
     """Names or patterns of attributes."""
     state: StateTest | None = None
-    named: frozenset[str] = field(default=frozenset())
+    named: frozenset[str] = frozenset()
     """Entities that were given by their ids, so that groups among them count."""
 
 
