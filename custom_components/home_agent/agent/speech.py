@@ -48,6 +48,11 @@ _CALL: Final = lazy_regex(
     rf"(?<![\w.:-])({_NAME}?)(?:(?=\()|(?::\d{{0,4}})?(?:\s{{1,5}}(?:commentary|json|code)){{0,3}}\s{{0,5}}"
     r"(?:`{3}\w{0,10}\s{0,5})?(?=\{))"
 )
+_PAIR: Final = lazy_regex(
+    r"(?:^|[\s,;])(?:[-*]\s*)?(\w{1,40})\s?[:=]\s*(\"[^\"]*\"|'[^']*'|\[[^\]]*\]|.+?)"
+    r"(?=[\s,;]+(?:[-*]\s*)?\w{1,40}\s?[:=]|\s*$)",
+    re.MULTILINE,
+)
 _BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -167,7 +172,8 @@ class CallText:
         calls = list(islice(_from_brackets(plain, is_tool), MAX_CALLS))
         if calls or not is_tool(name):
             return calls
-        return [WrittenCall(name, {} if name == plain else None)]
+        pairs = {pair[1]: parsed(pair[2]) for pair in _PAIR.finditer(plain, len(name))}
+        return [WrittenCall(name, pairs or ({} if name == plain else None))]
 
 
 def unfenced(text: str) -> str:
@@ -654,6 +660,7 @@ TURN_CLOSE: Final = lazy_regex(_HEADER_AHEAD)
 DROPPED: Final = {"think": THINK_CLOSE, "result": _closing(_RESULTS), "role": TURN_CLOSE}
 """How what is neither spoken nor called ends."""
 FENCE_CLOSE: Final = lazy_regex(r"`{3}")
+LINES_CLOSE: Final = lazy_regex(r"\n[ \t]{0,8}(?=\n)")
 MAX_BLOCK: Final = 20_000
 """Characters of a suspected block that are held back, and of a call that are kept."""
 
@@ -665,6 +672,8 @@ _TICKS: Final = lazy_regex(r"`{1,9}")
 _FENCE_TICKS: Final = 3
 _AFTER_NAME: Final = lazy_regex(r"\(|[:\s]{0,3}\{")
 _AFTER_PART: Final = lazy_regex(r"[:\s]{0,3}\Z")
+_KEY: Final = lazy_regex(r"[ \t]{0,4}(?:[ \t]|\n(?:- ?)?)\w{1,20} ?[:=]")
+_KEY_PART: Final = lazy_regex(r"[ \t]{0,5}(?:\n(?:- ?)?)?(?:(?<!\w)\w{1,20} ?)?\Z")
 _ARGUMENTS: Final = lazy_regex(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
 _WORD: Final = lazy_regex(r"\w+")
 _MAX_NAME: Final = 64
@@ -673,15 +682,16 @@ _MAX_NAME: Final = 64
 class UntilClose:
     """A block that ends with a mark, or never."""
 
-    def __init__(self, close: re.Pattern[str]) -> None:
+    def __init__(self, close: re.Pattern[str], starts: str = "<[`") -> None:
         self._close = close
+        self._starts = starts
 
     def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
         """Read on until the mark, or to where it may have been cut off."""
         if mark := self._close.search(text, start):
             return ScanResult(mark.start(), mark.end(), done=True)
         floor = max(start, len(text) - _WINDOW)
-        cuts = [cut for sign in "<[`" if not final and (cut := text.find(sign, floor)) >= 0]
+        cuts = [cut for sign in self._starts if not final and (cut := text.find(sign, floor)) >= 0]
         end = min(cuts, default=len(text))
         return ScanResult(end, end, done=False)
 
@@ -972,14 +982,18 @@ class SpeechFilter:
             end = max(end_of(_WORD, text, at), at + 1)
             is_cut = end == len(text) and end - at < _MAX_NAME and not self._final
             return None if is_cut else self._say(text, at, end)
+        is_spelled = "_" in name[0] or "." in name[0] or not name[0].islower()
         if after := _AFTER_NAME.match(text, name.end()):
             block = _Block(scanner=Balanced(after[0][-1]))
-            if after[0] == "(" and "_" not in name[0] and "." not in name[0] and name[0].islower():
+            if after[0] == "(" and not is_spelled:
                 block.is_call = lambda raw: _ARGUMENTS.match(raw, raw.index("(") + 1) is not None
             return self._begin(block, text, at, at)
-        if _AFTER_PART.match(text, name.end()) and not self._final:
-            return None
-        return self._say(text, at, name.end())
+        may_be_lines = is_spelled and self._alone
+        if may_be_lines and _KEY.match(text, name.end()):
+            lines = _Block(scanner=UntilClose(LINES_CLOSE, "\n"), certain=True)
+            return self._begin(lines, text, at, name.end())
+        part = _AFTER_PART.match(text, name.end()) or (may_be_lines and _KEY_PART.match(text, name.end()))
+        return None if part and not self._final else self._say(text, at, name.end())
 
 
 MAX_READ_OUT: Final = 10_000

@@ -169,6 +169,8 @@ CALLS = [
     'weather(day="today")',
     'my-tool(day="today")',
     '[ha_control(name="x"), ha_query()]',
+    "HassTurnOn\nname: Bedroom Fan\ndomain: fan",
+    "HassTurnOff domain: fan name: Bedroom Fan",
 ]
 
 
