@@ -86,7 +86,7 @@ class TimerTool(HomeAgentTool):
     name = "timer"
     title = "Timers and reminders"
     description = (
-        "Timers, alarms (wake) and reminders, which only announce. Lists and cancels commands for later."
+        "Timers, alarms (wake) and reminders, which only announce. Lists, cancels commands for later."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     slot_words = SLOT_WORDS
