@@ -251,8 +251,7 @@ async def test_rights_to_both_players(
     rights = {POLICY_READ: True, POLICY_CONTROL: True}
     read = {missing: {POLICY_READ: True}} if missing else {}
     hass_read_only_user.mock_policy({"entities": {"entity_ids": dict.fromkeys(ids, rights) | read}})
-    options = {"context": Context(user_id=hass_read_only_user.id)}
-    moved = await move(agent, "kitchen", options=options)
+    moved = await move(agent, "kitchen", context=Context(user_id=hass_read_only_user.id))
     assert moved["success"] is (missing is None)
     assert bool(home["kitchen"].moved) is (missing is None)
 
