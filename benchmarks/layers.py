@@ -102,10 +102,10 @@ LAYERS: Final[Mapping[str, Sequence[Off]]] = {
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.writing:fit", _unrepaired)),
     "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),
     "honesty": (
-        Off("agent.llm:needs_call", _no),
-        Off("agent.llm:async_unsaid_failure", _async_nothing),
+        Off("agent.rounds:needs_call", _no),
+        Off("agent.rounds:async_unsaid_failure", _async_nothing),
     ),
-    "quick": (Off("agent.llm:async_confirm", _async_no),),
+    "quick": (Off("agent.rounds:async_acknowledge", _async_no),),
     "speech": (
         Off(
             "agent.speech:SpeechFilter.feed",

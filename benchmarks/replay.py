@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from custom_components.home_agent.agent.llm import filter_for, written_calls
+from custom_components.home_agent.agent.rounds import filter_for, written_calls
 from custom_components.home_agent.const import CONF_POLICY_ALLOWED
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.knowledge.speaker import Speaker

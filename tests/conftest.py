@@ -31,8 +31,8 @@ NEED_HOME = {"hass", "hass_storage", "hass_config_dir", "chroma", "chroma_server
 SECONDS = {
     "inference.client.PAUSE": 0,  # a second attempt follows the first one at once
     "idle.PAUSE": IDLE_SECONDS,  # its request would take a reply that was meant for the next turn
-    "agent.llm.HEARTBEAT_SECONDS": 60,
-    "agent.llm.MOMENT_SECONDS": 60,
+    "agent.rounds.HEARTBEAT_SECONDS": 60,
+    "agent.rounds.MOMENT_SECONDS": 60,
     "context.manager.PROVIDER_SECONDS": 60,
     "context.retrieval.INDEX_WAIT_SECONDS": 60,
     "knowledge.semantic.SEARCH_SECONDS": 60,

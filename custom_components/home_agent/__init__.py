@@ -11,8 +11,11 @@ from homeassistant.helpers.typing import ConfigType
 from homeassistant.util import dt as dt_util
 
 from . import domains, languages
-from .agents import agents_of
-from .agents.starting import (
+from .const import CONF_DEBUG_LOGGING, CONF_PROACTIVE, CONF_TELEGRAM, DOMAIN, LOGGER
+from .knowledge.library import async_remove_library
+from .knowledge.search import async_remove_files
+from .lifecycle import agents_of
+from .lifecycle.starting import (
     async_forget_agent,
     async_forget_removed,
     async_hide_panel,
@@ -22,9 +25,6 @@ from .agents.starting import (
     async_stop_agent,
     further_agent,
 )
-from .const import CONF_DEBUG_LOGGING, CONF_PROACTIVE, CONF_TELEGRAM, DOMAIN, LOGGER
-from .knowledge.library import async_remove_library
-from .knowledge.search import async_remove_files
 from .memory.learner.observations import async_forget_learned
 from .regex import compile_all
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData

@@ -17,9 +17,9 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.util.json import JsonValueType, json_loads
 from homeassistant.util.ulid import ulid_now
 
-from .agent.llm import async_answer
 from .agent.pictures import read_pictures
 from .agent.prompt import function_tools
+from .agent.rounds import async_answer
 from .agent.turn import Turn, from_contents, guard_tools, last_words
 from .const import CONF_MAX_TOKENS, DOMAIN
 from .context.window import Prompt, RequestDraft

@@ -24,7 +24,6 @@ from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, Sel
 from . import const
 from .agent.describe import async_phrase
 from .agent.examples import async_examples
-from .agents.assistants import async_make_assistant, may_be_assistant
 from .config import adding
 from .config.adding import FoundServer, connection_form, default_name, model_fields
 from .config.agent_flow import AGENT, AgentSubentryFlow
@@ -56,6 +55,7 @@ from .config.schemas import CONNECTION, EXAMPLES, REAUTH
 from .connection import is_cloud
 from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
+from .lifecycle.assistants import async_make_assistant, may_be_assistant
 from .runtime import DATA_SHARED
 from .self_test.cases import Capability
 from .settings import async_part

@@ -43,7 +43,7 @@ async def async_forget_profile(data: HomeAgentData, entry_ids: Collection[str]) 
 async def _async_forget_texts(data: HomeAgentData, texts: Sequence[str]) -> None:
     for agent in data.remembering:
         if agent.shared.history.forget_texts(agent.entry_id, texts):
-            agent.memory.note_cleared(None)
+            agent.recent.note_cleared(None)
         await agent.log.async_forget(texts)
         agent.turn_log.clear()
 
@@ -121,8 +121,8 @@ async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
         await async_forget_person(data.handler.hass, automations.concerning(person.user_id))
         counts |= {name: forget(person.user_id) for name, forget in forgetting.items()}
         data.planned.forget_user(person.user_id)
-    data.memory.calls.clear()
-    data.memory.note_cleared(None)
+    data.recent.calls.clear()
+    data.recent.note_cleared(None)
     data.turn_log.clear()
     return counts
 

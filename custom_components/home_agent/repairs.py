@@ -17,8 +17,6 @@ from homeassistant.helpers.http import current_request
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 from homeassistant.helpers.storage import STORAGE_DIR
 
-from .agents import async_change_options, async_find_agent, stored_options
-from .agents.starting import ISSUE as KEPT, async_erase_kept, async_give_kept, async_receivers
 from .config.options import SOURCE_REPAIR
 from .config.schemas import EXPERT
 from .const import (
@@ -28,6 +26,8 @@ from .const import (
     DOMAIN,
     EXTRACTION_LOCAL,
 )
+from .lifecycle import async_change_options, async_find_agent, stored_options
+from .lifecycle.starting import ISSUE as KEPT, async_erase_kept, async_give_kept, async_receivers
 from .proactive.state import Suggestion, SuggestionAnswer
 from .proactive.suggestions import ISSUE as SUGGESTION
 from .runtime import Agent, FurtherAgent, HomeAgentConfigEntry

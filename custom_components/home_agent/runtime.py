@@ -66,7 +66,6 @@ from .tools.automating.kept import AutomationStore
 from .tools.automating.writing import automation_tools
 from .tools.base import HomeAgentTool
 from .tools.custom import DATA_CUSTOM_TOOLS, CustomTools
-from .tools.due import PlannedRuns
 from .tools.everyday import everyday_tools
 from .tools.everyday.notify_tool import NotifyTool
 from .tools.guard import Guard
@@ -80,7 +79,8 @@ from .tools.native import hide_blocked
 from .tools.outside.external_llm import ExternalModel, ExternalModelTool, external_model
 from .tools.outside.outgoing import Outgoing
 from .tools.outside.web_search import SearchTool
-from .tools.people import People
+from .tools.planned_runs import PlannedRuns
+from .tools.recipients import People
 from .tools.remembering import remembering_tools
 from .tools.script_tool import ScriptTools
 from .tools.turn_calls import Quality
@@ -435,7 +435,7 @@ class HomeAgentData:
         """What was said, in files, where the options want them."""
         self.turn_log = shared.turn_logs[self.entry_id].configure(settings)
         """The last turns in all their parts, in memory, where the options want the panel."""
-        self.memory = RecentConversations()
+        self.recent = RecentConversations()
         self.models_starting_in_thought: set[str] = set()
         """Which of the router's models begin their replies inside a thought, as far as they showed it."""
         self.figures: Mapping[str, float | None] = {}

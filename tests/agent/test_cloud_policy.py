@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.agents.llm_api import async_one_call
+from custom_components.home_agent.lifecycle.llm_api import async_one_call
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from tests.helpers.agent import Agent, async_agent, speech

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from custom_components.home_agent.agent.llm import may_answer_order
+from custom_components.home_agent.agent.rounds import may_answer_order
 from custom_components.home_agent.languages.sentence import Mood, read
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent

@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.agent.llm import NamesForIds
+from custom_components.home_agent.agent.rounds import NamesForIds
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.listening import heard

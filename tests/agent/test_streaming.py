@@ -35,13 +35,13 @@ VOICE = {"device_id": "satellite"}
 @pytest.fixture
 def quick_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let signs of life come at once."""
-    monkeypatch.setattr("custom_components.home_agent.agent.llm.HEARTBEAT_SECONDS", 0.001)
+    monkeypatch.setattr("custom_components.home_agent.agent.rounds.HEARTBEAT_SECONDS", 0.001)
 
 
 @pytest.fixture
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each silence be too long."""
-    monkeypatch.setattr("custom_components.home_agent.agent.llm.MOMENT_SECONDS", 0.001)
+    monkeypatch.setattr("custom_components.home_agent.agent.rounds.MOMENT_SECONDS", 0.001)
 
 
 def slow_light(hass: HomeAssistant) -> tuple[asyncio.Event, asyncio.Event]:

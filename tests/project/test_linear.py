@@ -19,7 +19,7 @@ import pytest
 
 import custom_components.home_agent as package
 from custom_components.home_agent import regex
-from custom_components.home_agent.agent.llm import may_answer_order
+from custom_components.home_agent.agent.rounds import may_answer_order
 from custom_components.home_agent.agent.speech import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
 from tests.helpers.checks import for_each

@@ -86,7 +86,7 @@ async def test_the_model_hears_what_was_left_out(model_server: ModelServer, secu
     agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 20})
     doors = [add_lock(secure, f"door_{n}", f"Door {n}") for n in range(6)]
     await ask(agent, *(control("unlock", door) for door in doors))
-    calls = agent.entry.runtime_data.memory.calls
+    calls = agent.entry.runtime_data.recent.calls
     (made,) = [made for made in calls.values() if made]
     assert len(made) == 6
     (turn,) = agent.entry.runtime_data.turn_log.short()

@@ -126,7 +126,7 @@ class TestOneWay:
         """Where a way is used at all, it is where it belongs."""
         assert using("bus.async_fire") == {"events.py"}
         assert using("intent.async_handle") == {RUN}
-        assert using("async_call_tool") == {"agents/llm_api.py"}  # of its own tools, which ask the handler
+        assert using("async_call_tool") == {"lifecycle/llm_api.py"}  # of its own tools, which ask the handler
         assert using("script.async_run", "Script", "async_run_action", "states.async_set") == set()
 
     def test_the_imports_run_one_way(self) -> None:
@@ -274,7 +274,7 @@ class TestCodes:
             await agent.say("Unlock the front door")
         seen = [event.data for events in fired for event in events]
         assert sum(data.get("tool_name") == "ha_control" for data in seen) >= len(wrong)
-        kept = agent.entry.runtime_data.memory.calls, [item.as_dict() for item in trace.async_get_traces()]
+        kept = agent.entry.runtime_data.recent.calls, [item.as_dict() for item in trace.async_get_traces()]
         assert self.CODE not in str((seen, kept))
         assert self.CODE not in "".join(r.getMessage() for r in caplog.records if "home_agent" in r.name)
 

@@ -39,12 +39,12 @@ from ..regex import lazy_regex
 from ..safety.answers import mask_numbers
 from ..safety.redaction import redacted, secrets_of, wants_code
 from ..texts import fold_letters, is_unspaced, without_embeds, words
-from ..tools.waiting import UNPROMPTED
+from ..tools.pending import UNPROMPTED
 from .afterthought import FinishedConversation
 from .describe import area_of
-from .llm import is_question
 from .record import MAX_TEXT
 from .request import drew_on_home, stays_home
+from .rounds import is_question
 from .speech import as_spoken
 from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of, remove_from
 
@@ -75,7 +75,7 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     refused = any(UNPROMPTED in (record.error or "") for record in turn.calls.records)
     if keeps_listening and not (refused or result.continue_conversation or turn.calls.speaker.is_automation):
         answer = result.response.speech["plain"]["speech"], dt_util.utcnow()
-        turn.data.memory.listening[turn.calls.conversation_id] = answer
+        turn.data.recent.listening[turn.calls.conversation_id] = answer
         result.continue_conversation = True
     text = result.response.speech["plain"]["speech"]
     if not (turn.calls.speaker.voice or turn.calls.speaker.shown):
@@ -208,7 +208,7 @@ def keep(
         if data.settings[CONF_PANEL]:
             record.sentence, record.answer = record.sentence[:MAX_TEXT], record.answer[:MAX_TEXT]
             data.turn_log.add(record)
-    data.memory.calls[turn.calls.conversation_id] = [call.summary() for call in record.calls]
+    data.recent.calls[turn.calls.conversation_id] = [call.summary() for call in record.calls]
     data.note_turn(turn.hass, record)
     user_id = turn.user_input.context.user_id if turn.user_input else None
     event = record.event(turn.calls.conversation_id, user_id, speaker.person_id, problem)
@@ -221,14 +221,14 @@ def _remember(turn: Turn, messages: list[Message]) -> None:
     if not messages:
         return
     if at_home:
-        data.memory.at_home[turn.calls.conversation_id] = True
+        data.recent.at_home[turn.calls.conversation_id] = True
     if turn.calls.tainted:
-        data.memory.tainted[turn.calls.conversation_id] = True
+        data.recent.tainted[turn.calls.conversation_id] = True
     about = turn.calls.touched or [
         key for slot in (turn.context.slots if turn.context else ()) for key in slot.about
     ]
     if about and not turn.calls.forgotten:
-        data.memory.about[turn.calls.conversation_id] = tuple(dict.fromkeys(about))
+        data.recent.about[turn.calls.conversation_id] = tuple(dict.fromkeys(about))
     if not data.settings[CONF_HISTORY] or turn.history_id is None or data.turns.stopped:
         return
     if turn.calls.forgotten:

@@ -12,8 +12,8 @@ from ..safety.answers import Answer, Read, mask_numbers, read_answer, read_answe
 from ..safety.confirmation import ActionOutcome, Addressee, ConfirmationRefused, PendingAction
 from ..safety.frozen import FrozenCall
 from ..texts import literal
+from ..tools.pending import tells_all
 from ..tools.turn_calls import CallRecord
-from ..tools.waiting import tells_all
 from .describe import area_of, async_carry_out, async_error_sentence, async_phrase, async_told, ordered, parts
 from .turn import (
     MASKED,
@@ -37,7 +37,7 @@ SEVERAL: Final = 2
 """The fewest things that a sentence with a join means."""
 
 
-async def async_settle(turn: Turn) -> bool:
+async def async_take_reply(turn: Turn) -> bool:
     """Handle the sentence as the answer to our question, if it is one; False if the model is to be asked.
 
     The model gets a sentence that is no answer, and what follows a yes.
@@ -179,7 +179,7 @@ async def _async_say_question(turn: Turn, question: str, details: str = "") -> N
     await async_say(turn, shown)
 
 
-async def async_confirm(turn: Turn, before: int) -> bool:
+async def async_acknowledge(turn: Turn, before: int) -> bool:
     """End the turn with a sentence of our own, or in silence; False if the model has to speak.
 
     It tells what a plain command has done, or which rules have refused all of it: the model would try another

@@ -36,15 +36,15 @@ from ..languages.sentence import Mood, read
 from ..safety.firewall.own_values import texts_repeated
 from ..safety.frozen import FrozenIntent
 from ..safety.journal import RecordedAction
+from ..tools.pending import freeze
 from ..tools.turn_calls import TurnCalls
-from ..tools.waiting import freeze
 from .closing import close_turn, drop_turn, is_echo, is_for_others, keep, learn
-from .confirming import async_ask, async_settle, async_silence
+from .confirming import async_ask, async_silence, async_take_reply
 from .describe import async_error_sentence, async_phrase
 from .examples import asks_what_to_say, async_tell_examples
-from .llm import async_answer
 from .naming import async_offer_name
 from .request import async_gather
+from .rounds import async_answer
 from .turn import Turn, async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
     async def _async_respond(self, turn: Turn) -> None:
         """Bring the answer into the chat log: our own words, the built-in sentences', or the model's."""
         self._check_limits(turn)
-        if await async_settle(turn) or await async_silence(turn):
+        if await async_take_reply(turn) or await async_silence(turn):
             return
         if asks_what_to_say(turn):
             await async_tell_examples(turn)
@@ -132,7 +132,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
     ) -> Turn:
         """Determine the speaker, their location, and which conversation this continues."""
         recent, history, conversation_id = (
-            self.data.memory,
+            self.data.recent,
             self.data.shared.history,
             chat_log.conversation_id,
         )

@@ -56,10 +56,10 @@ from ..tools.control.telling import act_of
 from ..tools.intents import inner_name
 from ..tools.messages import heard_on
 from ..tools.naming import LEARN_NAME, LearnNameTool
-from ..tools.people import TELEGRAM, is_message, is_spoken
+from ..tools.pending import MAX_KINDS, calls_of_intent, data_of, told, told_message
+from ..tools.recipients import TELEGRAM, is_message, is_spoken
 from ..tools.resolving.resolver import plain
 from ..tools.results import ToldAct, ToldTime, ToldValue, ValueKind
-from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
 
 _ENGLISH: Final = "en"
 _TRANSLATIONS: Final = Path(__file__).parent.parent / "translations"

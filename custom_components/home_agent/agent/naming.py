@@ -15,11 +15,11 @@ from ..safety.frozen import FrozenTool
 from ..texts import words
 from ..tools.ha_control import ControlTool
 from ..tools.naming import LearnNameTool, is_new_name, may_be_named
+from ..tools.pending import freeze
 from ..tools.remembering import STORE_MEMORY
 from ..tools.resolving.resolver import texts
-from ..tools.waiting import freeze
 from .confirming import async_ask
-from .llm import is_question
+from .rounds import is_question
 from .turn import Turn, last_words, remove_from
 
 STEM = 4
@@ -28,7 +28,7 @@ STEM = 4
 
 async def async_offer_name(turn: Turn) -> None:
     """Ask whether a name is to be kept, once for each name; note one that this turn could not find."""
-    calls, memory = turn.calls, turn.data.memory
+    calls, memory = turn.calls, turn.data.recent
     asked = memory.unclear.pop(calls.conversation_id, None)
     if not await _async_may_teach(turn):
         return

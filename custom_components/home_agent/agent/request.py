@@ -68,7 +68,7 @@ async def async_gather(turn: Turn) -> None:
     started = turn.record.gathered = monotonic()
     data, calls, away = turn.data, turn.calls, turn.data.data_policy.away
     reader = await data.handler.guard.async_reader(calls.speaker)
-    before: Sequence[str] = data.memory.about.get(calls.conversation_id) or ()
+    before: Sequence[str] = data.recent.about.get(calls.conversation_id) or ()
     if not before and data.settings[CONF_HISTORY] and turn.history_id is not None:
         before = data.shared.history.find(data.entry_id, turn.history_id).about
     context = await data.context.async_assemble(
@@ -118,16 +118,16 @@ async def async_gather(turn: Turn) -> None:
 def _history(turn: Turn, max_tokens: int) -> list[Message]:
     data, settings = turn.data, turn.data.settings
     if not settings[CONF_HISTORY]:
-        if turn.before and turn.calls.conversation_id in data.memory.tainted:
+        if turn.before and turn.calls.conversation_id in data.recent.tainted:
             turn.calls.taint(earlier=True)  # what became of a yes is told
         return []
-    cleared = data.memory.cleared_at(turn.calls.conversation_id)
+    cleared = data.recent.cleared_at(turn.calls.conversation_id)
     earlier = [
         content
         for content in turn.chat_log.content[1 : turn.first]
         if not turn.shared_chat_log and (cleared is None or content.created > cleared)
     ]
-    marked = kept_at_home if turn.calls.conversation_id in data.memory.at_home else list
+    marked = kept_at_home if turn.calls.conversation_id in data.recent.at_home else list
     if turn.history_id is None:
         _inherit_taint(turn, earlier, reads_outside=False)
         return marked(from_contents(earlier))
@@ -176,8 +176,8 @@ def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:
     """Return one slot of the context cleaned.
 
     Passages of the household's texts mark the turn: a manual was written by someone else. What was said
-    marks it only where something was removed. Of entities those do whose titles, messages or other texts are
-    shown.
+    marks it only where something was removed. Lines about entities do if they show titles, messages or
+    other texts.
     """
     if slot.reference and slot.lines:
         turn.calls.taint()
@@ -210,7 +210,7 @@ def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content], *, reads
         for content in earlier
         if isinstance(content, conversation.ToolResultContent)
     ]
-    is_marked = bool(earlier) and turn.calls.conversation_id in turn.data.memory.tainted
+    is_marked = bool(earlier) and turn.calls.conversation_id in turn.data.recent.tainted
     are_outside = any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
     if reads_outside or is_marked or are_outside:
         turn.calls.taint(earlier=True)

@@ -1,4 +1,4 @@
-"""Calls that a model writes into its answer: how they are known, and how they are read."""
+"""Filter a model's answer: what is spoken, what are thoughts, and the calls that are written as text."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field

@@ -316,7 +316,7 @@ class GuardedAPIInstance(llm.APIInstance):
 
 @dataclass(slots=True, kw_only=True)
 class HomeAgentAPI(llm.API):
-    """Whose tools the instances of a turn are."""
+    """The API that each `APIInstance` of a turn has to name; it makes none itself."""
 
     @override
     async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:

@@ -18,7 +18,7 @@ from ..events import EventEmitter
 from ..planned.records import Giver, PlannedItem
 from ..texts import literal
 from ..tools.own_calls import async_announce
-from ..tools.people import People, Route, async_write_to, chats_of, route_to_own_phone
+from ..tools.recipients import People, Route, async_write_to, chats_of, route_to_own_phone
 from ..tools.resolving.resolver import plain
 from .phones import async_send_to
 

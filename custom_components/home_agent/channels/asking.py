@@ -33,7 +33,15 @@ from ..texts import fold
 from ..tools.control.planning import propose
 from ..tools.guard import Guard
 from ..tools.own_calls import async_announce, async_ask_question
-from ..tools.people import ChatQuestion, PersonalChats, Route, chats_of, read_targets, route_to, user_id_of
+from ..tools.recipients import (
+    ChatQuestion,
+    PersonalChats,
+    Route,
+    chats_of,
+    read_targets,
+    route_to,
+    user_id_of,
+)
 from .phones import CLEAR, async_on_press, async_send_to, tagged
 
 SATELLITE: Final = "assist_satellite"

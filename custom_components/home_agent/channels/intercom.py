@@ -12,7 +12,7 @@ from ..texts import one_line
 from ..tools.everyday.notify_tool import Inquiry
 from ..tools.guard import Guard
 from ..tools.messages import heard_on
-from ..tools.people import is_spoken
+from ..tools.recipients import is_spoken
 from .announcing import Announcer
 from .asking import MAX_SATELLITES, Questions, Receivers
 

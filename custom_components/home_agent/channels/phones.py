@@ -25,7 +25,7 @@ from ..safety.confirmation import (
 )
 from ..texts import literal
 from ..tools.own_calls import async_notify
-from ..tools.people import Route, read_targets, reads_html, route_to, user_id_of
+from ..tools.recipients import Route, read_targets, reads_html, route_to, user_id_of
 
 EVENT_PHONE = "mobile_app_notification_action"
 """Fired by the companion app when a button of a notification was pressed."""

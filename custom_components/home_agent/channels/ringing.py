@@ -17,7 +17,7 @@ from ..planned.scheduler import Scheduler
 from ..safety.frozen import CallOrigin
 from ..tools.handler import ToolHandler
 from ..tools.messages import Messages
-from ..tools.people import People
+from ..tools.recipients import People
 from .announcing import Announcer
 from .asking import Chosen, Questions, Receivers
 

@@ -48,7 +48,7 @@ from ..safety.confirmation import (
 )
 from ..safety.journal import MAX_ENTRIES, AuditKind
 from ..tools.own_calls import TELEGRAM, async_telegram
-from ..tools.people import ChatQuestion, async_register_chats, user_id_of
+from ..tools.recipients import ChatQuestion, async_register_chats, user_id_of
 from .asking import NO, YES, meant
 
 OURS: Final = "home_agent"

@@ -30,7 +30,7 @@ from ..safety.rules import DECISION, PIN
 from ..safety.spoken_numbers import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..settings import defaults_of
 from ..tools.outside.search_services import PROVIDERS, SearchError, SearchTrouble, search_provider
-from ..tools.people import TARGETS, route_to, user_id_of
+from ..tools.recipients import TARGETS, route_to, user_id_of
 from ..vector.chroma import ChromaAddress, ChromaAPI, ChromaStore
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError

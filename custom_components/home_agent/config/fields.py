@@ -39,7 +39,7 @@ from ..regex import lazy_regex
 from ..safety.rules import PIN, RULE, as_texts
 from ..settings import defaults_of
 from ..timespans import read_span
-from ..tools.people import NO_PERSONS, TARGETS
+from ..tools.recipients import NO_PERSONS, TARGETS
 
 FRONTEND = "frontend"
 

@@ -23,7 +23,7 @@ from ..const import CONF_POLICY_PINS
 from ..errors import InvalidInput
 from ..knowledge.speaker import DEVICE, PERSON
 from ..safety.rules import PIN
-from ..tools.people import APP, NOTIFY, TARGETS
+from ..tools.recipients import APP, NOTIFY, TARGETS
 from .fields import as_items, key
 
 

@@ -18,9 +18,9 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
 
 from ..agent.describe import async_error_sentence
-from ..agents import async_agents, async_find_agent
 from ..const import CONF_PANEL, DOMAIN
 from ..errors import HomeAgentError
+from ..lifecycle import async_agents, async_find_agent
 from ..runtime import (
     DATA_SHARED,
     Agent,

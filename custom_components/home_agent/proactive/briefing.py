@@ -37,7 +37,7 @@ from ..tools.briefing import async_briefing
 from ..tools.guard import Guard
 from ..tools.handler import ToolHandler
 from ..tools.own_calls import async_announce
-from ..tools.people import ANNOUNCE, user_id_of
+from ..tools.recipients import ANNOUNCE, user_id_of
 from .messenger import Messenger, speakable
 from .rules import ARRIVALS, AT, BRIEFING, PERSONS, RULE, SPOKEN
 from .state import ProactiveState, Watch

@@ -14,7 +14,7 @@ from ..const import CONF_PROACTIVE_MAX_PER_DAY, DOMAIN
 from ..events import EventEmitter
 from ..texts import without_embeds
 from ..timespans import QuietHours
-from ..tools.people import People, Route, async_write_to, chats_of
+from ..tools.recipients import People, Route, async_write_to, chats_of
 from ..tools.resolving.resolver import plain
 from .state import ProactiveState
 

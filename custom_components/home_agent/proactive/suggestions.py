@@ -41,7 +41,7 @@ from ..tools.automating.kept import (
     calls_in,
 )
 from ..tools.guard import Guard
-from ..tools.people import user_id_of
+from ..tools.recipients import user_id_of
 from .messenger import Messenger, speakable
 from .state import ProactiveState, Suggestion, SuggestionAnswer, SuggestionState
 

@@ -14,7 +14,7 @@ from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import llm
 
 from .. import const
-from ..agent.llm import as_tool_input, filter_for, may_answer_order, written_calls
+from ..agent.rounds import as_tool_input, filter_for, may_answer_order, written_calls
 from ..const import DOMAIN
 from ..context.catalogue import build_catalogue
 from ..context.manager import AssembledContext

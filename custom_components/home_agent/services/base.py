@@ -14,8 +14,8 @@ from homeassistant.exceptions import ServiceValidationError, Unauthorized, Unkno
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 
-from ..agents import async_agent_of_entity, async_agents, async_find_agent
 from ..const import ASSISTANT, DOMAIN
+from ..lifecycle import async_agent_of_entity, async_agents, async_find_agent
 from ..runtime import Agent, FurtherAgent
 
 ATTR_CONFIG_ENTRY_ID = "config_entry_id"

@@ -50,14 +50,14 @@ async def _async_process(call: ServiceCall, entry: Agent) -> Response:
         "response": speech,
         "markdown": (plain.get("extra_data") or {}).get("markdown", speech),
         "conversation_id": result.conversation_id,
-        "tool_calls": data.memory.calls.get(result.conversation_id or "", []),
+        "tool_calls": data.recent.calls.get(result.conversation_id or "", []),
         "continue_conversation": result.continue_conversation,
         **({"confirmation": asked[-1]} if asked else {}),
     }
 
 
 async def _async_clear_history(call: ServiceCall, entry: Agent) -> Response:
-    shared, memory = call.hass.data[DATA_SHARED], entry.runtime_data.memory
+    shared, memory = call.hass.data[DATA_SHARED], entry.runtime_data.recent
     conversation_id = call.data.get("conversation_id")
     history_id = None if conversation_id is None else memory.history_id(conversation_id)
     caller = await async_person_of_user(call.hass, call.context.user_id)

@@ -15,10 +15,10 @@ from homeassistant.helpers.reload import async_integration_yaml_config
 from homeassistant.helpers.typing import ConfigType
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
-from ..agents import agents_of
-from ..agents.llm_api import async_one_call
 from ..const import DOMAIN, LOGGER
 from ..issues import report, withdraw
+from ..lifecycle import agents_of
+from ..lifecycle.llm_api import async_one_call
 from ..runtime import Agent
 from ..safety.journal import MAX_ENTRIES, AuditKind, Ledger, RecordedAction
 from ..settings import async_part

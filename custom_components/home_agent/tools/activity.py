@@ -53,8 +53,8 @@ from .everyday.timer_tool import (
 from .ha_control import async_prepare_names, entity_locks
 from .ha_query import async_found, find_all
 from .naming import LEARN_NAME
-from .people import is_message
 from .query.present import differences
+from .recipients import is_message
 from .remembering import MemoryTool
 from .resolving.resolver import Target, mention
 from .results import ToldAct
@@ -93,7 +93,7 @@ def last_changing_turn(actions: Iterable[RecordedAction], hass: HomeAssistant) -
 def _targets(action: RecordedAction, entity_id: str | None = None) -> tuple[str, ...]:
     """Return the entities that an undo restores, of all or for one entity of a call.
 
-    For a scene that is what it holds, if that is known. Nobody takes back what was said.
+    For a scene that is what it holds, if that is known. Messages and announcements cannot be undone.
     """
     if is_message(action.domain, action.service):
         return ()

@@ -16,9 +16,9 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenCall, FrozenTool, ServiceCall
 from ..safety.sanitizer.origins import PUBLIC
+from .pending import freeze
 from .resolving.resolver import Target, resolve
 from .results import ToldAct
-from .waiting import freeze
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""

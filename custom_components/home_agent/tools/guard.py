@@ -55,9 +55,9 @@ from .intents import (
     values_of,
 )
 from .messages import Messages, judged_as
-from .people import is_message
+from .pending import check_contents, entities_in, freeze, is_confirmed
+from .recipients import is_message
 from .run import async_handle, async_look, async_make, async_read
-from .waiting import check_contents, entities_in, freeze, is_confirmed
 
 TARGET_KEYS: Final = frozenset(
     {
@@ -191,7 +191,7 @@ class Guard:
         """
         user = await self.async_user(speaker)
         if self.judge_look(look, user, speaker).asks:
-            calm = _calm(speaker)
+            calm = _as_untainted(speaker)
             free = calm is not None and self.judge_look(look, user, calm) is Verdict.ALLOW
             raise ConfirmationNeeded(freeze(self._hass, draft, replace(look, after_outside=free)))
         return await async_look(self._hass, self.journal, look, speaker)
@@ -214,7 +214,7 @@ class Guard:
 
     def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
         """Return a call as it waits for a confirmation, with the effects that the question lists."""
-        is_calm = (calm := _calm(speaker)) is not None and self.is_free(call, user, calm)
+        is_calm = (calm := _as_untainted(speaker)) is not None and self.is_free(call, user, calm)
         contents = self.contents(call, speaker, user)
         pin = self._foreseen(call, user, speaker) is Verdict.PIN
         return frozen_call(call, contents, after_outside=is_calm, pin=pin)
@@ -462,7 +462,7 @@ class Guard:
             frozen = replace(item, contents=self.contents(call, speaker, user))
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow what {name} does")
-        if verdict.asks and (calm := _calm(speaker)) is not None:
+        if verdict.asks and (calm := _as_untainted(speaker)) is not None:
             frozen = replace(frozen, after_outside=not self._judge_tool(item, user, calm)[0].asks)
         return verdict, frozen
 
@@ -484,7 +484,7 @@ class Guard:
         return max(verdict, self._check_all(look.sends, user, speaker))
 
 
-def _calm(speaker: Speaker) -> Speaker | None:
+def _as_untainted(speaker: Speaker) -> Speaker | None:
     """Return the speaker of a turn that has read text from outside as if it had not; None for other turns."""
     if not speaker.tainted and speaker.names is None:
         return None

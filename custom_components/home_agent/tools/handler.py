@@ -56,13 +56,14 @@ from .base import HomeAgentTool, Leaving, PartlyFailed, TargetsFailed, ToolOutpu
 from .calls.repair import Adapted, adapt, fit
 from .calls.schema import TOO_LARGE, bounded, with_request
 from .control.asked import check_calls, named_by_person
+from .event_conditions import async_read_once
 from .guard import Guard
 from .intents import inner_name, intent_of
 from .native import disclosed_by
-from .once import async_read_once
 from .outside.other_apis import source_of
 from .outside.outgoing import Outgoing, declared_by, texts_of
-from .people import is_spoken
+from .pending import check_unchanged
+from .recipients import is_spoken
 from .results import (
     ControlResult,
     ToldAct,
@@ -75,7 +76,6 @@ from .results import (
 )
 from .run import async_look, async_make
 from .turn_calls import UNKNOWN, CallRecord, TurnCalls, call_key, entities_of
-from .waiting import check_unchanged
 
 NOT_JSON: Final = "The arguments were not valid JSON. Call again with a JSON object."
 MAX_CONTEXTS: Final = 256
@@ -550,7 +550,7 @@ def _note_read(tool: llm.Tool, content: Mapping[str, Any], turn: TurnCalls) -> N
 
 
 def _refusals(turn: TurnCalls, targets: ControlResult) -> tuple[RefusedByRule, ...]:
-    """Return which rules refused a call of which nothing else became; each only once."""
+    """Return the rules that refused a call, each once, if a rule refused every target."""
     reasons = targets.get("failed", {})
     if not reasons or targets.keys() - {"failed", "notes"}:
         return ()

@@ -22,7 +22,7 @@ from ..memory.sentences import holds_secret
 from ..safety.frozen import FrozenCall, ServiceCall
 from ..safety.rules import Verdict
 from ..timespans import QuietHours
-from .people import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, People, is_spoken
+from .recipients import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, People, is_spoken
 
 NOTIFY_TOOL: Final = "notify_person"
 """The name of the tool that tells others something."""

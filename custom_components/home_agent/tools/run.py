@@ -26,7 +26,7 @@ from ..safety.frozen import FrozenIntent, FrozenLook, ServiceCall
 from ..safety.journal import AuditKind, Journal
 from ..safety.redaction import without_secrets
 from .messages import heard_on
-from .people import is_spoken
+from .recipients import is_spoken
 
 STILL_RUNNING: Final = object()
 """What is returned for a call that goes on."""

@@ -7,8 +7,6 @@ from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, cal
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.start import async_at_started
 
-from ..agents import async_change_options
-from ..agents.assistants import ASSIST, pipelines_of
 from ..const import (
     CONF_LOCAL_FIRST,
     CONF_POLICY_BLOCKED,
@@ -19,6 +17,8 @@ from ..domains import DOMAINS
 from ..entity import conversation_entity
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
+from ..lifecycle import async_change_options
+from ..lifecycle.assistants import ASSIST, pipelines_of
 from ..runtime import Agent
 from ..safety.rules import Verdict
 from . import Calm

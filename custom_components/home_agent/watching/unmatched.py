@@ -36,7 +36,6 @@ from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.translation import async_get_translations
 
-from ..agents import stored_options
 from ..config.rule_names import RuleNames, async_has_people, async_rule_names, has_place
 from ..config.schemas import label_path, page_of
 from ..const import (
@@ -56,6 +55,7 @@ from ..const import (
 from ..issues import report, withdraw
 from ..knowledge.house import AREAS, DEVICES, EXCLUDED, FLOORS, LABELS, LISTED
 from ..knowledge.speaker import DEVICE, PERSON
+from ..lifecycle import stored_options
 from ..proactive.rules import ARRIVALS, ENTITIES, PERSONS as TOLD
 from ..runtime import Agent
 from ..safety.rules import (
@@ -74,7 +74,7 @@ from ..safety.rules import (
     as_texts,
 )
 from ..settings import NAMING
-from ..tools.people import TARGETS
+from ..tools.recipients import TARGETS
 from . import Calm
 
 CALM_SECONDS: Final = 30

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from custom_components.home_agent.agent.llm import filter_for, written_calls
+from custom_components.home_agent.agent.rounds import filter_for, written_calls
 from custom_components.home_agent.safety.redaction import UNPARSED
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent

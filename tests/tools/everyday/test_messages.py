@@ -9,7 +9,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
-from custom_components.home_agent.tools.people import shows_camera
+from custom_components.home_agent.tools.recipients import shows_camera
 from homeassistant.components import ai_task
 from homeassistant.const import Platform
 from homeassistant.core import Context, HomeAssistant, ServiceCall

@@ -39,8 +39,8 @@ from ...store import EntryStore, dump as dump_record, load, read_list
 from ...texts import words
 from ..base import ToolRun
 from ..own_calls import async_reload_automation, async_switch_automation
+from ..pending import as_values, entities_of_clause
 from ..resolving.resolver import MAX_ERROR, listed
-from ..waiting import as_values, entities_of_clause
 
 AUTOMATION: Final = "automation"
 STORE_KEY: Final = f"{DOMAIN}.automations"

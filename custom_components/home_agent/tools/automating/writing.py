@@ -62,9 +62,9 @@ from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool, self_words
 from ..everyday.timer_tool import OUTSIDE
 from ..ha_control import ControlTool, async_prepare_names, resolve_gated
 from ..own_calls import async_switch_automation
-from ..people import NOTIFY, is_called
+from ..pending import as_values, freeze
+from ..recipients import NOTIFY, is_called
 from ..resolving.resolver import Target, plain, texts
-from ..waiting import as_values, freeze
 from .kept import (
     AUTOMATION,
     ID_PREFIX,

@@ -32,7 +32,7 @@ from ...timespans import format_span
 from ...when import NEVER, read, read_days
 from ..base import ToolRun
 from ..everyday.choosing import user_of
-from ..waiting import freeze, registry_ids
+from ..pending import freeze, registry_ids
 from .arguments import TIME_SLOTS, is_about_time
 from .asked import EVENT_FORMS, EVERY_TIME, FOR_FORMS, NEXT_TIME, WHEN_FORMS, is_planted
 from .planning import ControlOutcome, Plan, async_carry_out, calls_of
@@ -325,7 +325,7 @@ async def _async_plan(planned: Scheduler, command: PlannedItem, outcome: Control
 
 
 def keep(planned: Scheduler, run: ToolRun, outcome: ControlOutcome) -> None:
-    """Restore no more what is to stay on: it was turned on again without an end, in a later turn."""
+    """Cancel the planned end of entities that a later turn has turned on again without an end."""
     ending = (command for command in planned.all() if command.owner.turn_id != run.speaker.turn_id)
     held = {entity_id for command in ending for entity_id in command.held}
     for entity_id in sorted(planned.take_held(held & {*outcome.done, *outcome.unchanged})):

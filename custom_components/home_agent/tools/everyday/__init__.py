@@ -6,7 +6,7 @@
 from ...planned.scheduler import Scheduler
 from ..base import HomeAgentTool
 from ..energy import EnergyTool
-from ..people import People
+from ..recipients import People
 from .calendar_tool import CalendarTool
 from .camera_tool import CameraTool, See
 from .media_tool import MediaTool

@@ -14,7 +14,7 @@ from ...inference.models import Caller
 from ...safety.frozen import FrozenCall, FrozenLook
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
-from ..people import NOTIFY, People
+from ..recipients import NOTIFY, People
 from .choosing import choose_one, records_of, user_of
 
 DOMAIN: Final = "camera"

@@ -56,9 +56,9 @@ from ..control.later import (
     judged_for,
 )
 from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, rooms_of
-from ..people import People, is_called, is_spoken
+from ..pending import freeze, registry_ids
+from ..recipients import People, is_called, is_spoken
 from ..resolving.resolver import find_place, listed, plain
-from ..waiting import freeze, registry_ids
 from .choosing import user_of
 
 PERSON: Final = "person"

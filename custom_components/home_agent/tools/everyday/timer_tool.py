@@ -32,8 +32,8 @@ from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import is_planted, named_by_person
 from ..control.later import async_read_schedule, async_waits_again
 from ..control.telling import tell_names
+from ..pending import registry_ids
 from ..results import ToldAct, ToldTime, ToldValue, ValueKind
-from ..waiting import registry_ids
 from .choosing import user_of
 
 MAX_NAME: Final = 200

@@ -24,8 +24,8 @@ from .automating.writing import CONDITION, SUNRISE, SUNSET, TRIGGER, ClauseReade
 from .base import ToolRun
 from .control.asked import EVENT_FORMS, WHEN_FORMS
 from .everyday.notify_tool import self_words
-from .people import is_called
-from .waiting import as_values
+from .pending import as_values
+from .recipients import is_called
 
 MAX_CHARS: Final = 250
 EXPIRES: Final = timedelta(days=1)
@@ -63,7 +63,7 @@ _QUOTES: Final = "\"'`()[] "
 
 
 async def async_read_once(args: Mapping[str, Any], run: ToolRun) -> tuple[str, Schedule | None, list[Clause]]:
-    """Return what is left of `when`, a time or nothing; the event to wait for; and what must hold then.
+    """Split `when` and `if` into a time or nothing, an event to wait for, and conditions that must hold then.
 
     Raises ValidationError, and PermissionDenied for what the speaker may not know.
     """

@@ -34,7 +34,7 @@ from ..texts import EmbedFilter, fold, plain, read_arguments
 from ..tools.calls.repair import TEXT_NAMES, are_arguments, is_known, tool_of
 from ..tools.calls.schema import bounded
 from ..tools.turn_calls import CallRecord
-from .confirming import async_confirm
+from .confirming import async_acknowledge
 from .describe import async_phrase
 from .request import build, note_refusal, note_usage
 from .speech import MAX_CALLS, SpeechFilter
@@ -83,7 +83,7 @@ def is_question(text: str, language: str) -> bool:
 
 
 def may_answer_order(text: str, language: str) -> bool:
-    """Return whether an answer to an order may stand without a call: it asks, or has a word of a no."""
+    """Return whether an answer to an order may stand without a call: it asks, or refuses."""
     return is_question(text.strip(), language) or _has_word(text, language, ("denies", "fails"))
 
 
@@ -242,7 +242,7 @@ def _may_bridge(turn: Turn) -> bool:
     speaker, settings = turn.calls.speaker, turn.data.settings
     may = settings[CONF_ONE_MOMENT] and settings[CONF_STREAMING] and turn.user_input is not None
     may = may and not speaker.unprompted
-    return may and speaker.voice and turn.calls.conversation_id not in turn.data.memory.patience
+    return may and speaker.voice and turn.calls.conversation_id not in turn.data.recent.patience
 
 
 async def _async_bridge(turn: Turn) -> LogDelta:
@@ -251,7 +251,7 @@ async def _async_bridge(turn: Turn) -> LogDelta:
     if turn.said:
         words = f" {words}"
     turn.patience = words.ljust(SPOKEN_AT_ONCE)
-    turn.data.memory.patience[turn.calls.conversation_id] = True
+    turn.data.recent.patience[turn.calls.conversation_id] = True
     return {"content": turn.patience}
 
 
@@ -442,7 +442,7 @@ async def async_answer(turn: Turn) -> None:
             deltas = _useful_deltas(turn, allow_tools=not final)
             try:
                 async with aclosing(deltas):
-                    await async_add_answer(turn, deltas)
+                    await async_add_answer(turn, deltas)  # Home Assistant's chat log runs the calls
             except ModelServerError as err:
                 raise as_agent_error(err, with_pictures=bool(turn.pictures)) from err
             finally:
@@ -450,7 +450,7 @@ async def async_answer(turn: Turn) -> None:
             silent = len(turn.chat_log.content) == length
             if final or silent or turn.calls.draft or not turn.chat_log.unresponded_tool_results:
                 return
-            if await async_confirm(turn, before):
+            if await async_acknowledge(turn, before):
                 return
 
 

@@ -28,7 +28,7 @@ from ..safety.redaction import redacted
 from ..safety.rules import Effect
 from ..texts import cut, leaves, visible
 from .intents import inner_name
-from .people import is_message
+from .recipients import is_message
 
 MAX_VALUE: Final = 60
 MAX_WRITTEN: Final = 2_000

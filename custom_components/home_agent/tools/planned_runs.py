@@ -24,12 +24,12 @@ from ..safety.journal import EarlierState
 from .base import PartlyFailed, ToolRun
 from .control.planning import NOT_EXPOSED, ControlOutcome, Plan, async_carry_out
 from .control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring
+from .event_conditions import async_unmet
 from .everyday.notify_tool import NotifyTool
 from .ha_control import ControlTool, entity_locks
 from .handler import ToolHandler
-from .once import async_unmet
+from .pending import registry_ids
 from .results import failed, succeeded
-from .waiting import registry_ids
 
 AGAIN: Final = timedelta(minutes=1)
 """After this time it is tried again to restore a device that is offline."""
