@@ -1,6 +1,7 @@
 """An open microphone after an answer: what goes on without a wake word, and what is not said to the agent."""
 
 from datetime import timedelta
+from time import monotonic
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from custom_components.home_agent.agent.closing import is_echo
 from homeassistant.components import conversation
 from homeassistant.components.assist_pipeline import PipelineEvent, PipelineEventType
+from homeassistant.components.assist_pipeline.const import DATA_LAST_WAKE_UP
 from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE, PipelineRunDebug
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
@@ -112,6 +114,16 @@ async def test_whose_yes_counts(agent: Agent, secure: SecureHouse) -> None:
     assert secure.moved() == []
 
 
+async def test_a_question_of_the_model_is_no_wake_word(agent: Agent, secure: SecureHouse) -> None:
+    """Somebody who never said it is asked which door, and may still not unlock one."""
+    first = await say(agent, "How are you?", text("Fine."))
+    which = await say(agent, "Unlock it", text("Which door do you mean?"), after=first)
+    assert which.continue_conversation
+    refused = await say(agent, "Unlock the front door", UNLOCK, text("No."), after=which)
+    assert speech(refused) == REFUSED
+    assert secure.moved() == []
+
+
 async def test_what_is_free_runs(agent: Agent, secure: SecureHouse) -> None:
     """Lights go on without a wake word, and the microphone stays open."""
     first = await say(agent, "How are you?", text("Fine."))
@@ -191,7 +203,8 @@ async def test_who_spoke_after_silence_has_said_the_wake_word(
         debug.events += [PipelineEvent(PipelineEventType.RUN_START, started), *map(PipelineEvent, more)]
         runs[str(len(runs))] = debug
 
-    for kind, is_asked in (("open", False), ("silence", True), ("late", True), ("wake word", True)):
+    kinds = {"open": False, "silence": True, "late": True, "wake word": True, "satellite's wake word": True}
+    for kind, is_asked in kinds.items():
         first = await say(agent, "How are you?", text("Fine."))
         freezer.tick(1)
         if kind == "silence":
@@ -200,6 +213,8 @@ async def test_who_spoke_after_silence_has_said_the_wake_word(
         if kind == "late":
             freezer.tick(timedelta(seconds=70))
         run(first, *([PipelineEventType.WAKE_WORD_END] if kind == "wake word" else []))
+        if kind == "satellite's wake word":
+            hass.data[DATA_LAST_WAKE_UP]["okay nabu"] = monotonic() + 0.1
         answer = await say(agent, "Unlock the front door", UNLOCK, text("No."), after=first)
         assert answer.continue_conversation is is_asked, kind
         await agent.entry.runtime_data.confirmations.async_stop()

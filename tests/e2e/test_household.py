@@ -158,18 +158,49 @@ async def test_announcement_is_heard(household: Household, phone: Phone) -> None
     await phone.pushed("Dinner is ready!")
 
 
-async def test_reminder_is_announced_where_it_was_set(household: Household, phone: Phone) -> None:
+async def at_satellite(
+    household: Household, satellite: str, words: str, tool: str = "", **arguments: Any
+) -> Answer:
+    """Say something at a satellite, upon which the model calls a tool if one is named."""
+    if tool:
+        household.teach(words, Reply(calls=[(tool, arguments)]))
     entities = await household.client.command("config/entity_registry/list")
-    (device,) = [entity["device_id"] for entity in entities if entity["entity_id"] == OFFICE]
-    words = "Remind me of the tea in two seconds"
-    call = {"action": "set", "when": "2 seconds", "name": "tea"}
-    household.teach(words, Reply(calls=[("timer", call)]))
-    await say(household.client, words, pipeline=household.pipeline, device_id=device)
+    (device,) = [entity["device_id"] for entity in entities if entity["entity_id"] == satellite]
+    return await say(household.client, words, pipeline=household.pipeline, device_id=device)
+
+
+async def until_said(household: Household, satellite: str, words: str) -> None:
+    """Wait until a satellite has announced something."""
 
     async def said() -> bool:
-        return "tea" in (await household.client.state(OFFICE))["attributes"]["said"][-1]
+        return words in (await household.client.state(satellite))["attributes"]["said"][-1]
 
     await until(said)
+
+
+async def test_reminder_is_announced_where_it_was_set(household: Household, phone: Phone) -> None:
+    words = "Remind me of the tea in two seconds"
+    await at_satellite(household, OFFICE, words, "timer", action="set", when="2 seconds", name="tea")
+    await until_said(household, OFFICE, "tea")
+
+
+async def test_alarm_rings_until_it_is_stopped(household: Household, phone: Phone) -> None:
+    """In the room and on the phone; "stop" needs no model."""
+    words = "Wake me in two seconds"
+    await at_satellite(household, OFFICE, words, "timer", action="wake", when="2 seconds")
+    await until_said(household, OFFICE, "Your alarm clock: it is")
+    await phone.pushed("Your alarm clock: it is")
+    assert (await at_satellite(household, OFFICE, "Stop, please")).text == "The alarm clock is off."
+    assert household.requests("Stop, please") == []
+
+
+async def test_question_to_another_room_brings_the_answer(household: Household, phone: Phone) -> None:
+    client = household.client
+    await client.call("stand_ins.answer", {"entity_id": OFFICE, "sentence": "yes, with milk"})
+    call = {"person": "Office", "message": "Do you want coffee?", "wants_reply": True}
+    await at_satellite(household, SATELLITE, "Ask in the office who wants coffee", "notify_person", **call)
+    await until_said(household, SATELLITE, "yes, with milk")
+    assert "Do you want coffee?" in (await client.state(OFFICE))["attributes"]["asked"][-1]
 
 
 async def test_question_of_an_automation_is_answered(household: Household, phone: Phone) -> None:

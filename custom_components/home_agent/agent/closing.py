@@ -73,9 +73,11 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     keeps_listening = may_listen and turn.data.settings[CONF_KEEP_LISTENING]
     # After a refusal the microphone closes, so that a wake word begins the next turn.
     refused = any(UNPROMPTED in (record.error or "") for record in turn.calls.records)
-    if keeps_listening and not (refused or result.continue_conversation or turn.calls.speaker.is_automation):
-        answer = result.response.speech["plain"]["speech"], dt_util.utcnow()
-        turn.data.recent.listening[turn.calls.conversation_id] = answer
+    if keeps_listening and not (refused or turn.calls.speaker.is_automation):
+        if turn.calls.speaker.unprompted or not result.continue_conversation:
+            # What a model asks somebody who said no wake word does not make up for it.
+            answer = result.response.speech["plain"]["speech"], dt_util.utcnow()
+            turn.data.recent.listening[turn.calls.conversation_id] = answer
         result.continue_conversation = True
     text = result.response.speech["plain"]["speech"]
     if not (turn.calls.speaker.voice or turn.calls.speaker.shown):

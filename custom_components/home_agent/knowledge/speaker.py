@@ -5,6 +5,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum, auto
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from homeassistant.components import conversation
@@ -289,24 +290,35 @@ async def async_speaker_at(
     )
 
 
+ACCEPTS: Final = 2
+"""Seconds from the beginning of a run in which Home Assistant notes the wake word that a satellite heard."""
+
+
 @callback
 def stayed_open(hass: HomeAssistant, conversation_id: str, since: datetime) -> bool:
     """Return whether a satellite heard a sentence because it still listened after an answer at a moment.
 
-    If nobody spoke then, that was a run of its own, and a wake word began this one.
+    If nobody spoke then, that was a run of its own, and a wake word began this one. So it did where somebody
+    said it while the answer was spoken.
     """
     if ASSIST_PIPELINE not in hass.config.components:
         return True
+    from homeassistant.components.assist_pipeline.const import DATA_LAST_WAKE_UP  # noqa: PLC0415
     from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE  # noqa: PLC0415
 
     runs = [
-        [event.type.value for event in run.events]
+        run
         for same in hass.data[KEY_ASSIST_PIPELINE].pipeline_debug.values()
         for run in same.values()
         if run.events and (run.events[0].data or {}).get("conversation_id") == conversation_id
         if run.timestamp > since.isoformat()
     ]
-    return len(runs) <= 1 and not any("wake_word-end" in events for events in runs)
+    if len(runs) != 1:
+        return not runs
+    (run,) = runs
+    began = monotonic() - (dt_util.utcnow() - datetime.fromisoformat(run.timestamp)).total_seconds()
+    noted = any(0 <= woken - began < ACCEPTS for woken in hass.data[DATA_LAST_WAKE_UP].values())
+    return not noted and all(event.type.value != "wake_word-end" for event in run.events)
 
 
 def presentation(hass: HomeAssistant, user_input: conversation.ConversationInput) -> Presentation:
