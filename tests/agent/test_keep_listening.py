@@ -12,8 +12,10 @@ from homeassistant.components.assist_pipeline import PipelineEvent, PipelineEven
 from homeassistant.components.assist_pipeline.const import DATA_LAST_WAKE_UP
 from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE, PipelineRunDebug
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import llm
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
+from tests.helpers.other_api import OtherAPI, Told
 from tests.helpers.secure_house import RAN, SecureHouse
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
@@ -99,6 +101,21 @@ async def test_not_even_what_the_household_allows(
     assert not answer.continue_conversation
     await say(agent, "Do it please", tool_calls([call]), text("Yes."), text("Yes."), after=answer)
     assert secure.moved() or agent.entry.runtime_data.planned.all()
+
+
+async def test_nor_a_tool_of_others_that_the_household_allows(agent: Agent) -> None:
+    """One that only reads runs."""
+    tools = acts, reads = Told("mcp_garage"), Told("mcp_forecast", read_only=True)
+    llm.async_register_api(agent.hass, OtherAPI(agent.hass, "other", [*tools]))
+    await agent.set_options(llm_apis=["other"], policy_allowed=["tool:mcp_*"])
+    act, read = (tool_calls([(tool.name, {})]) for tool in tools)
+    first = await say(agent, "How are you?", text("Fine."))
+    refused = await say(agent, "Do it please", act, text("No."), after=first)
+    assert (acts.calls, refused.continue_conversation) == ([], False)
+    allowed = await say(agent, "Do it please", act, text("Yes."), after=refused)
+    assert acts.calls == [{}]
+    await say(agent, "Read it please", read, text("Yes."), after=allowed)
+    assert reads.calls == [{}]
 
 
 async def test_whose_yes_counts(agent: Agent, secure: SecureHouse) -> None:

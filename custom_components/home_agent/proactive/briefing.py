@@ -33,7 +33,7 @@ from ..safety.firewall import firewall
 from ..safety.frozen import CallOrigin, ServiceCall
 from ..texts import cut
 from ..timespans import QuietHours
-from ..tools.briefing import async_briefing
+from ..tools.briefing import async_briefing, outside_texts
 from ..tools.guard import Guard
 from ..tools.handler import ToolHandler
 from ..tools.own_calls import async_announce
@@ -170,8 +170,10 @@ def briefing_of(
     """
 
     async def brief(speaker: Speaker) -> str:
-        facts = await async_briefing(await handler.async_run_of(CallOrigin(speaker=speaker)), planned)
-        facts = (await hass.async_add_executor_job(firewall.clean, facts)).value
+        run = await handler.async_run_of(CallOrigin(speaker=speaker, disclosure=policy.least))
+        # In a room everybody hears it, so nothing that somebody has planned.
+        facts = await async_briefing(run, planned if speaker.context.user_id else None)
+        facts = (await hass.async_add_executor_job(firewall.clean, facts, outside_texts(facts))).value
         if not facts:
             return ""
         told = INSTRUCTION.format(language=speaker.language, now=f"{dt_util.now():%A %Y-%m-%d %H:%M}")

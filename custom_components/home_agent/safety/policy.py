@@ -207,7 +207,8 @@ class Policy:
         verdict = strictest(rules, name, read_only=read_only)
         if verdict is None:
             verdict = Verdict.ALLOW if read_only else Verdict.CONFIRM
-        return max(verdict, Verdict.CONFIRM) if speaker.tainted and not read_only else verdict
+        is_serious = not read_only and (speaker.tainted or speaker.unprompted)
+        return max(verdict, Verdict.CONFIRM) if is_serious else verdict
 
     def _of(self, effect: Effect, rules: Sequence[Rule], user: User | None) -> Verdict:
         is_blocked = _BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)

@@ -22,11 +22,10 @@ from ..planned.records import Giver, PlannedItem
 from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
 from ..safety.journal import SCENE, EarlierState, Ledger, RecordedAction
-from ..texts import leaves
 from ..timespans import format_local
 from .automating.kept import AutomationEdit, OwnAutomations, async_undo_edit, edit_rows, last_edit
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun
-from .briefing import async_briefing
+from .briefing import async_briefing, outside_texts
 from .causes import async_why
 from .control.planning import (
     NOT_EXPOSED,
@@ -326,9 +325,8 @@ class ActivityTool(HomeAgentTool):
         """Return the content of free text fields."""
         if not isinstance(result, dict):
             return
-        yield from outside_rows(result.get("planned"))
         yield from outside_rows(result.get("cancelled"))
-        yield from map(str, leaves(result.get("calendar", [])))
+        yield from outside_texts(result)
         rows = result.get("newest_first")
         for row in rows if isinstance(rows, list) else ():
             changes = row.get("to") if isinstance(row, dict) else None

@@ -9,15 +9,16 @@ from homeassistant.util.json import JsonValueType
 from ..const import LOGGER
 from ..context.kind_lines import is_active
 from ..errors import HomeAgentError
+from ..planned.records import PlannedItem
 from ..planned.scheduler import Scheduler
-from ..texts import one_line
+from ..texts import leaves, one_line
 from ..timespans import format_local
 from ..when import end_of
 from .base import ToolRun
 from .causes import async_happened
 from .everyday.calendar_tool import MAX_EVENTS, as_events, async_events
 from .everyday.choosing import permitted, records_of
-from .everyday.timer_tool import planned_rows
+from .everyday.timer_tool import given_by, outside_rows, planned_rows
 from .everyday.weather_tool import WeatherTool
 from .query.present import Member
 
@@ -61,11 +62,23 @@ async def async_briefing(run: ToolRun, planned: Scheduler | None) -> dict[str, J
     ]
     facts["open"] = opened[:MAX_ROWS]
     tonight = end_of(dt_util.now().date())
-    items = planned.seen_by(run.speaker) if planned is not None else ()
+    items = _own_plans(run, planned) if planned is not None else ()
     facts["planned"] = planned_rows(
         [item for item in items if not item.restores and item.due < tonight][:MAX_ROWS], run
     )
     return {name: value for name, value in facts.items() if value}
+
+
+def outside_texts(facts: Mapping[str, JsonValueType]) -> list[str]:
+    """Return the texts of a briefing that outsiders may have written."""
+    return [*outside_rows(facts.get("planned")), *map(str, leaves(facts.get("calendar", [])))]
+
+
+def _own_plans(run: ToolRun, planned: Scheduler) -> list[PlannedItem]:
+    """Return what the speaker planned; of a voice nobody knows, what was planned in the same place."""
+    if user_id := run.speaker.context.user_id:
+        return planned.of_user(user_id)
+    return [item for item in planned.all() if given_by(item.owner, run)]
 
 
 def _openings(run: ToolRun) -> list[Member]:
