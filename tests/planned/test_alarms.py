@@ -415,6 +415,12 @@ async def test_set_twice(satellite: Satellite, agent: Agent) -> None:
         ("it", "Svegliami alle sette", "Domani alle 07:00 ti sveglierò."),
         ("nl", "Maak me om zeven uur wakker", "Morgen om 07:00 uur zal ik je wekken."),
         ("pl", "Obudź mnie o siódmej", "Jutro o 07:00 cię obudzę."),
+        ("nl", "Wek me om zeven uur", "Morgen om 07:00 uur zal ik je wekken."),
+        ("da", "Væk mig klokken syv", "I morgen klokken 07:00 vil jeg vække dig."),
+        ("nb", "Vekk meg klokka sju", "I morgen klokken 07:00 skal jeg vekke deg."),
+        ("sv", "Väck mig klockan sju", "I morgon klockan 07:00 ska jag väcka dig."),
+        ("ru", "Разбуди меня в семь", "Завтра в 07:00 разбужу вас."),
+        ("pt", "Acorda-me às sete", "Amanhã às 07:00 vou tocar o despertador."),
     ],
 )
 async def test_told_without_the_model(
