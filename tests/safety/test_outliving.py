@@ -121,8 +121,12 @@ async def test_reminders(home: Home, said: str, call: dict[str, Any], free: bool
         ("Wake me every day at seven", {"when": "7:00", "repeat": "daily"}, ""),
         ("Thank you", {"when": "3:00"}, "Should I wake you"),
         ("Wake me at seven", {"when": "7:00", "repeat": "daily"}, "Should I wake you at 07:00 every day"),
-        ("Wake me at seven", {"when": "7:00", "name": PAY}, f"Should I wake you (“{PAY}”)"),
-        ("Wake me when Anna is home", {"when": "person.anna home", "name": PAY}, f"wake you (“{PAY}”) when"),
+        (
+            "Wake me at seven",
+            {"when": "7:00", "name": PAY},
+            f"Should I wake you tomorrow at 07:00 (“{PAY}”)?",
+        ),
+        ("Wake me when Anna is home", {"when": "person.anna home", "name": PAY}, f"comes home (“{PAY}”)"),
     ],
 )
 async def test_alarms(home: Home, said: str, call: dict[str, Any], asked: str) -> None:

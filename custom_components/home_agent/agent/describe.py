@@ -391,15 +391,20 @@ class _Describer:
                 key = "look_send" if item.sends else "look"
                 targets = names(self.hass, (item.entity_id,), self._own)
                 return self.clause(key, targets=targets, receivers=receivers)
+            case FrozenTool(args={"action": "wake", "name": name}):
+                # Behind the time the name parts no verb, in no language.
+                called = f" (“{visible(name)}”)" if name else ""
+                if item.event is not None:
+                    when, alarm = self._trigger(item.event), self.clause("alarm")
+                    return self.phrase("once_asked", when=f"{when}{called}", question=alarm)
+                assert item.due is not None
+                when = f"{self._when(item.due, item.days)}{called}"
+                return self.phrase("ask_planned", act=self.clause("alarm"), when=when)
             case FrozenTool(event=Mapping() as event):
                 question = self.clause("reminder_once", message=visible(item.args["name"]))
-                if item.args["action"] == "wake":
-                    question = self._alarm(item)
                 return self.phrase("once_asked", when=self._trigger(event), question=question)
             case FrozenTool(due=datetime() as due):
                 when = self._when(due, item.days)
-                if item.args["action"] == "wake":
-                    return self.phrase("ask_planned", act=self._alarm(item), when=when)
                 return self.clause("reminder", message=visible(item.args["name"]), when=when)
             case FrozenTool(tool=LearnNameTool(), args=args):
                 targets = self.joined(self.named((args["entity_id"],), NameCase.SUBJECT))
@@ -409,11 +414,6 @@ class _Describer:
                 title = tool.title if tool.title and tool.title != tool.name else name.replace("_", " ")
                 return self.clause("tool", tool=self._with_data(plain(title), data_of(item)))
         raise TypeError(item)
-
-    def _alarm(self, item: FrozenTool) -> str:
-        """Return that an alarm is to ring, with its name."""
-        name = visible(item.args["name"])
-        return self.clause("alarm") + (f" (“{name}”)" if name else "")
 
     def _plan(self, plan: FrozenPlan, effects: Iterable[str] = (), *, by_name: bool = False) -> str:
         """Return calls for later, or for a while, with their effects; a step without calls waits."""
