@@ -1,10 +1,15 @@
 """Alarms: they ring until somebody stops them, in the room, on phones and in chats, over a restart."""
 
-from typing import Any
+import asyncio
+from typing import Any, override
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+from pytest_homeassistant_custom_component.common import (
+    MockUser,
+    async_capture_events,
+    async_fire_time_changed,
+)
 
 from custom_components.home_agent.channels.phones import CLEAR, EVENT_PHONE
 from custom_components.home_agent.const import EVENT_TIMER_FINISHED
@@ -169,6 +174,41 @@ async def test_restart_while_it_rings(satellite: Satellite, agent: Agent, wait: 
     assert speech(await agent.say("Stop", device_id=satellite.device)) == "The alarm clock is off."
 
 
+class _Slow(Satellite):
+    """Takes its time to announce something."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.called, self.may_speak = asyncio.Event(), asyncio.Event()
+
+    @override
+    async def async_internal_announce(self, message: str | None = None, **options: Any) -> None:
+        self.called.set()
+        await self.may_speak.wait()
+        await super().async_internal_announce(message, **options)
+
+
+async def test_unloaded_while_it_is_announced(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """What was unloaded meanwhile shows no buttons any more, and takes none away that are shown by then."""
+    await hass.config.async_set_time_zone("UTC")
+    house = await async_talking_house(hass, model_server, rooms=(), quick_confirmations=False)
+    satellite, agent = await async_add_satellite(hass, kind=_Slow), house.agent
+    await agent.call("timer", **SET, context=house.anna, device_id=satellite.device)
+    freezer.tick(SEVEN + 1)
+    async_fire_time_changed(hass)
+    await satellite.called.wait()
+    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    satellite.may_speak.set()
+    await hass.async_block_till_done()
+    assert len(satellite.said) == 1
+    assert house.sent["anna"] == []
+    assert await hass.config_entries.async_setup(agent.entry.entry_id)
+    await async_pass(hass, freezer, 60)
+    assert [call.data["message"] for call in house.sent["anna"]] == [RINGS.format("07:01")]
+
+
 @pytest.mark.parametrize(
     ("late", "said"),
     [
@@ -198,6 +238,15 @@ async def test_nothing_answers(satellite: Satellite, agent: Agent, wait: Wait) -
     satellite.broken = False
     await wait(60)
     assert satellite.said == [RINGS.format("07:01")]
+
+
+async def test_nobody_is_known(agent: Agent, wait: Wait) -> None:
+    """What an automation has set belongs to nobody and no room: Home Assistant shows it while it rings."""
+    await agent.call("timer", **SET)
+    await wait(SEVEN + 1)
+    assert shown(agent.hass) == [RINGS.format("07:00")]
+    await wait(60)
+    assert shown(agent.hass) == [RINGS.format("07:01")]
 
 
 async def test_speaker_in_the_room_at_night(
