@@ -1,18 +1,26 @@
 """Alarms: they ring until somebody stops them, in the room, on phones and in chats, over a restart."""
 
-from typing import Any
+import asyncio
+from typing import Any, override
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+from pytest_homeassistant_custom_component.common import (
+    MockUser,
+    async_capture_events,
+    async_fire_time_changed,
+)
 
 from custom_components.home_agent.channels.phones import CLEAR, EVENT_PHONE
 from custom_components.home_agent.const import EVENT_TIMER_FINISHED
+from custom_components.home_agent.languages import languages, words
 from custom_components.home_agent.planned.records import PlannedItem
+from custom_components.home_agent.safety.answers import says_no
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.announcing import add_speaker, area_of, async_talking_house
 from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass, shown
+from tests.helpers.further import async_add_further
 from tests.helpers.planned import Wait, planned
 from tests.helpers.telegram_chats import ANNA, OPTIONS, telegram_bot
 from tests.helpers.turns import tool_results
@@ -26,6 +34,8 @@ SEVEN = 21 * 3600
 """Seconds until seven in the morning."""
 SET = {"action": "wake", "when": "7:00"}
 RINGS = "Your alarm clock: it is {}."
+OFF = "The alarm clock is off."
+UNLOCK = tool_calls([("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})])
 
 
 @pytest.fixture
@@ -109,6 +119,98 @@ async def test_words_are_only_a_stop_while_it_rings(satellite: Satellite, agent:
     assert len(_alarms(agent)) == 1
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_an_answer_to_a_question_of_ours(
+    satellite: Satellite, agent: Agent, wait: Wait, is_late: bool
+) -> None:
+    """A no answers what was asked, in time or not, and nothing else; a stop silences the room beside that."""
+    told = "That took too long, so I dropped it. Please ask again." if is_late else "Okay, I won't."
+    for sentence, stops in (("No", False), ("Stop", True)):
+        await _async_call(agent, satellite, action="wake", when="1 minute")
+        await wait(61)
+        agent.server.clear()
+        agent.server.script([UNLOCK])
+        asked = await agent.say("Unlock the front door", device_id=satellite.device)
+        assert asked.continue_conversation
+        await wait(70 * is_late)
+        said = await agent.say(sentence, device_id=satellite.device, conversation_id=asked.conversation_id)
+        assert speech(said) == (f"{told} {OFF}" if stops else told)
+        assert (_alarms(agent) == []) == stops
+        await planned(agent).async_cancel([item.id for item in _alarms(agent)])
+
+
+async def test_an_answer_to_a_question_is_no_stop_elsewhere(
+    hass: HomeAssistant, model_server: ModelServer, wait: Wait
+) -> None:
+    """In another room even its owner's answer to a question of ours only answers that."""
+    await hass.config.async_set_time_zone("UTC")
+    house = await async_talking_house(hass, model_server, quick_confirmations=False)
+    agent, (bedroom, kitchen) = (
+        house.agent,
+        (house.satellites[room].device for room in ("Bedroom", "Kitchen")),
+    )
+    await agent.call("timer", action="wake", when="1 minute", context=house.anna, device_id=bedroom)
+    await wait(61)
+    model_server.clear()
+    model_server.script([UNLOCK])
+    asked = await agent.say("Unlock the front door", context=house.anna, device_id=kitchen)
+    ids = {"conversation_id": asked.conversation_id, "device_id": kitchen, "context": house.anna}
+    assert speech(await agent.say("Stop", **ids)) == "Okay, I won't."
+    assert len(_alarms(agent)) == 1
+    assert speech(await agent.say("Stop", **ids)) == OFF
+
+
+@pytest.mark.parametrize(
+    ("language", "no", "stop", "off"),
+    [
+        ("en", "No", "Stop", OFF),
+        ("de", "Nein danke", "Halt!", "Der Wecker ist aus."),
+        ("fr", "Non", "Arrête", "Le réveil est arrêté."),
+        ("ru", "Нет", "Стоп", "Будильник выключен."),
+    ],
+)
+async def test_an_answer_to_a_question_of_the_model(
+    satellite: Satellite, agent: Agent, wait: Wait, language: str, no: str, stop: str, off: str
+) -> None:
+    """Only a stop is more than the answer, which the model hears."""
+    await _async_call(agent, satellite, **SET)
+    await wait(SEVEN + 1)
+    turn: dict[str, Any] = {"device_id": satellite.device, "language": language}
+    for reply in ("Anything else?", "Fine.", "Anything else?"):
+        agent.server.clear()
+        agent.server.script([text(reply)])
+        said = await agent.say(no if reply == "Fine." else "Hello", **turn)
+        turn["conversation_id"] = said.conversation_id
+        assert speech(said) == reply
+        assert len(_alarms(agent)) == 1
+    assert speech(await agent.say(stop, **turn)) == off
+    assert _alarms(agent) == []
+
+
+async def test_without_a_wake_word(satellite: Satellite, agent: Agent, wait: Wait) -> None:
+    """A no that may be said to somebody else stops nothing, a stop does."""
+    await agent.set_options(keep_listening=True)
+    agent.hass.states.async_set("assist_satellite.hall", "idle", {"supported_features": 3})
+    await _async_call(agent, satellite, **SET)
+    await wait(SEVEN + 1)
+    turn = {"device_id": satellite.device, "satellite_id": "assist_satellite.hall"}
+    for sentence in ("Hello", "No"):
+        agent.server.clear()
+        agent.server.script([text("Good morning.")])
+        said = await agent.say(sentence, **turn)
+        turn["conversation_id"] = said.conversation_id
+        assert speech(said) == "Good morning."
+    assert speech(await agent.say("Stop", **turn)) == OFF
+
+
+def test_words_to_stop() -> None:
+    """Each of them is a no, in each language that has any."""
+    for language in languages():
+        stops = words(language, "answers.stop")
+        assert stops
+        assert all(says_no(word, language, stops=True) for word in stops), language
+
+
 async def test_weekdays(satellite: Satellite, agent: Agent, wait: Wait) -> None:
     """What is repeated rings again the next day after it was stopped; on a Saturday it does not."""
     await _async_call(agent, satellite, **SET, repeat="weekdays")
@@ -169,6 +271,41 @@ async def test_restart_while_it_rings(satellite: Satellite, agent: Agent, wait: 
     assert speech(await agent.say("Stop", device_id=satellite.device)) == "The alarm clock is off."
 
 
+class _Slow(Satellite):
+    """Takes its time to announce something."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.called, self.may_speak = asyncio.Event(), asyncio.Event()
+
+    @override
+    async def async_internal_announce(self, message: str | None = None, **options: Any) -> None:
+        self.called.set()
+        await self.may_speak.wait()
+        await super().async_internal_announce(message, **options)
+
+
+async def test_unloaded_while_it_is_announced(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """What was unloaded meanwhile shows no buttons any more, and takes none away that are shown by then."""
+    await hass.config.async_set_time_zone("UTC")
+    house = await async_talking_house(hass, model_server, rooms=(), quick_confirmations=False)
+    satellite, agent = await async_add_satellite(hass, kind=_Slow), house.agent
+    await agent.call("timer", **SET, context=house.anna, device_id=satellite.device)
+    freezer.tick(SEVEN + 1)
+    async_fire_time_changed(hass)
+    await satellite.called.wait()
+    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    satellite.may_speak.set()
+    await hass.async_block_till_done()
+    assert len(satellite.said) == 1
+    assert house.sent["anna"] == []
+    assert await hass.config_entries.async_setup(agent.entry.entry_id)
+    await async_pass(hass, freezer, 60)
+    assert [call.data["message"] for call in house.sent["anna"]] == [RINGS.format("07:01")]
+
+
 @pytest.mark.parametrize(
     ("late", "said"),
     [
@@ -198,6 +335,26 @@ async def test_nothing_answers(satellite: Satellite, agent: Agent, wait: Wait) -
     satellite.broken = False
     await wait(60)
     assert satellite.said == [RINGS.format("07:01")]
+
+
+async def test_nobody_is_known(agent: Agent, wait: Wait) -> None:
+    """What an automation has set belongs to nobody and no room: Home Assistant shows it while it rings."""
+    await agent.call("timer", **SET)
+    await wait(SEVEN + 1)
+    assert shown(agent.hass) == [RINGS.format("07:00")]
+    await wait(60)
+    assert shown(agent.hass) == [RINGS.format("07:01")]
+
+
+async def test_set_by_another_agent(satellite: Satellite, agent: Agent, wait: Wait) -> None:
+    """Any agent that hears the stop ends it: nobody thinks of which one has set it."""
+    other = await async_add_further(agent.hass, agent)
+    await _async_call(agent, satellite, **SET)
+    await wait(SEVEN + 1)
+    assert speech(await other.say("Stop", device_id=satellite.device)) == OFF
+    await wait(60)
+    assert len(satellite.said) == 1
+    assert _alarms(agent) == []
 
 
 async def test_speaker_in_the_room_at_night(

@@ -44,8 +44,7 @@ from .afterthought import FinishedConversation
 from .describe import area_of
 from .record import MAX_TEXT
 from .request import drew_on_home, stays_home
-from .rounds import is_question
-from .speech import as_spoken
+from .speech import as_spoken, is_question
 from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of, remove_from
 
 ALIKE: Final = 0.8

@@ -8,19 +8,21 @@ from ..const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
 from ..languages.sentence import read
 from ..planned.records import Giver
 from ..planned.scheduler import Cancellation
-from ..safety.answers import Answer, Read, mask_numbers, read_answer, read_answer_and_rest
+from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest, says_no
 from ..safety.confirmation import ActionOutcome, Addressee, ConfirmationRefused, PendingAction
 from ..safety.frozen import FrozenCall
 from ..texts import literal
 from ..tools.pending import tells_all
 from ..tools.turn_calls import CallRecord
 from .describe import area_of, async_carry_out, async_error_sentence, async_phrase, async_told, ordered, parts
+from .speech import is_question
 from .turn import (
     MASKED,
     Turn,
     async_say,
     async_say_first,
     end_with_words_beside_calls,
+    last_words,
     note_unspoken,
     replace_sentence,
     words_beside_calls,
@@ -67,7 +69,8 @@ async def async_take_reply(turn: Turn) -> bool:
     if action is None:
         if ended is None or read.answer is Answer.OTHER:
             return False
-        await async_say(turn, await async_phrase(turn.hass, turn.language, LATE[ended]))
+        told = await async_phrase(turn.hass, turn.language, LATE[ended])
+        await async_say(turn, f"{told} {await _async_stop_alarms(turn, is_reply=True)}".strip())
         return True
     if read.rest and not speaker.is_automation:
         action.rest = mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest
@@ -112,7 +115,8 @@ async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:
     confirmations, is_automation = turn.data.confirmations, turn.calls.speaker.is_automation
     if read.answer is Answer.NO:
         await confirmations.async_drop(action, ActionOutcome.REJECTED)
-        return await async_phrase(turn.hass, turn.language, "confirmation_rejected")
+        told = await async_phrase(turn.hass, turn.language, "confirmation_rejected")
+        return f"{told} {await _async_stop_alarms(turn, is_reply=True)}".strip()
     if read.answer is Answer.NUMBERS:
         turn.asks = not is_automation
         return await async_phrase(turn.hass, turn.language, "confirmation_pin_unclear")
@@ -129,16 +133,28 @@ async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:
 
 async def async_silence(turn: Turn) -> bool:
     """Stop the alarms that ring here if the sentence says no more than that, even while no model answers."""
-    planned, speaker = turn.data.planned, turn.calls.speaker
-    ringing = [] if speaker.is_automation else planned.ringing(speaker)
+    if told := await _async_stop_alarms(turn):
+        await async_say(turn, told)
+    return bool(told)
+
+
+async def _async_stop_alarms(turn: Turn, *, is_reply: bool = False) -> str:
+    """Stop the alarms that ring if the sentence is a no, and return what is said then; else nothing.
+
+    A reply to our question has to be a stop, and stops those in the room. What may be one to the model's, or
+    was said without a wake word, has to be a stop too.
+    """
+    speaker, before = turn.calls.speaker, last_words(turn, turn.first).strip()
+    ringing = turn.data.shared.planned.ringing(speaker, only_here=is_reply)
+    stops = is_reply or speaker.unprompted or is_question(before, turn.language)
     spoken = dict.fromkeys((turn.language, turn.hass.config.language))
-    sentence = turn.calls.sentence
-    if not ringing or all(read_answer(sentence, each).answer is not Answer.NO for each in spoken):
-        return False
-    await planned.async_cancel([alarm.id for alarm in ringing])
-    planned.cancelled.append(Cancellation(owner=Giver.of(speaker, None), items=ringing))
-    await async_say(turn, await async_phrase(turn.hass, turn.language, "done_alarm_off"))
-    return True
+    is_no = ringing and any(says_no(turn.calls.sentence, each, stops=stops) for each in spoken)
+    if not is_no or speaker.is_automation:
+        return ""
+    for planned, alarms in ringing.items():
+        await planned.async_cancel([alarm.id for alarm in alarms])
+        planned.cancelled.append(Cancellation(owner=Giver.of(speaker, None), items=alarms))
+    return await async_phrase(turn.hass, turn.language, "done_alarm_off")
 
 
 async def async_ask(turn: Turn, *, with_done: bool = True) -> bool:

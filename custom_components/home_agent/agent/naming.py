@@ -19,7 +19,7 @@ from ..tools.pending import freeze
 from ..tools.remembering import STORE_MEMORY
 from ..tools.resolving.resolver import texts
 from .confirming import async_ask
-from .rounds import is_question
+from .speech import is_question
 from .turn import Turn, last_words, remove_from
 
 STEM = 4

@@ -37,12 +37,9 @@ from ..tools.turn_calls import CallRecord
 from .confirming import async_acknowledge
 from .describe import async_phrase
 from .request import build, note_refusal, note_usage
-from .speech import MAX_CALLS, SpeechFilter
+from .speech import MAX_CALLS, SpeechFilter, is_question
 from .turn import MAX_ROUNDS, TURN_LIMIT_SECONDS, TURN_SECONDS, LogDelta, Turn, async_add_answer
 
-ENDING_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
-ANSWER_STOPS = " .!~\u2026\u3002\uff01\uff5e\"'\u201d\u2019\u300d"
-"""Characters that may follow the last word of a question without a question mark."""
 MAX_NAMES: Final = 5
 MAX_CHARS: Final = 2000
 """How much of an answer is read."""
@@ -72,14 +69,6 @@ def needs_call(turn: Turn) -> bool:
     if calls.speaker.unprompted:  # it may be said to somebody else
         return False
     return read(calls.sentence, turn.language).kind is Mood.ORDER
-
-
-def is_question(text: str, language: str) -> bool:
-    """Return whether a text ends with a question, also where its language asks without a question mark."""
-    if text.endswith(ENDING_QUESTION_MARKS) or (language.startswith("el") and text.endswith(";")):
-        return True
-    ending = text.rstrip(ANSWER_STOPS).casefold()
-    return ending.endswith(words(find(language) or language, "replies.question_ends"))
 
 
 def may_answer_order(text: str, language: str) -> bool:

@@ -8,6 +8,7 @@ from itertools import islice
 import re
 from typing import Any, Final, NamedTuple
 
+from ..languages import find, words
 from ..regex import lazy_regex
 from ..texts import ARGUMENT_KEYS, NAME_KEYS, EmbedFilter, is_word, parsed, read_arguments
 
@@ -16,6 +17,9 @@ MAX_CALLS: Final = 10
 MAX_CHARS: Final = 20_000
 MAX_VALUE: Final = 5_000
 """Characters of one argument in XML."""
+ENDING_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
+ANSWER_STOPS = " .!~\u2026\u3002\uff01\uff5e\"'\u201d\u2019\u300d"
+"""Characters that may follow the last word of a question without a question mark."""
 
 _NAME: Final = r"[A-Za-z_][\w.:-]{0,80}"
 _QUOTE_MARKS: Final = ('<|"|>', "<escape>")
@@ -998,6 +1002,14 @@ class SpeechFilter:
 
 MAX_READ_OUT: Final = 10_000
 """Characters that are read aloud, some ten minutes."""
+
+
+def is_question(text: str, language: str) -> bool:
+    """Return whether a text ends with a question, also where its language asks without a question mark."""
+    if text.endswith(ENDING_QUESTION_MARKS) or (language.startswith("el") and text.endswith(";")):
+        return True
+    ending = text.rstrip(ANSWER_STOPS).casefold()
+    return ending.endswith(words(find(language) or language, "replies.question_ends"))
 
 
 def as_spoken(text: str) -> str:

@@ -256,9 +256,9 @@ def remove_from(turn: Turn, start: int) -> None:
     del turn.chat_log.content[start:]
 
 
-def last_words(turn: Turn) -> str:
-    """Return the last message if it is the assistant's."""
-    last = turn.chat_log.content[-1]
+def last_words(turn: Turn, end: int | None = None) -> str:
+    """Return the last message, or the last before an index, if it is the assistant's."""
+    last = turn.chat_log.content[:end][-1]
     return (last.content or "") if isinstance(last, conversation.AssistantContent) else ""
 
 

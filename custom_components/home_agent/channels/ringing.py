@@ -64,6 +64,7 @@ class Alarms:
         self._announcer = announcer
         self._asker = asker
         self._buttons: dict[str, _Buttons] = {}
+        self._stopped = False
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
@@ -73,6 +74,7 @@ class Alarms:
         @callback
         def stop() -> None:
             self._planned.on_change = None
+            self._stopped = True
             for buttons in self._buttons.values():
                 if buttons.task is not None:
                     buttons.task.cancel()
@@ -92,7 +94,7 @@ class Alarms:
         told_by = await self._async_sound(ringing, text)
         person = self._people.person_of(owner.reports_to)
         receivers = Receivers(persons=(person,) if person else ())
-        if ringing.id not in {item.id for item in self._planned.ringing(owner.speaker(due))}:
+        if self._ringing(ringing.id) is None:
             return  # it was stopped while it was spoken
         if self._asker.reaches(receivers):
             if told_by is None or ringing.id not in self._buttons:
@@ -145,6 +147,8 @@ class Alarms:
             before.task.cancel()
             await asyncio.wait([before.task])
         titles = {key: await async_phrase(self._hass, alarm.owner.language, key) for key in (STOP, SNOOZE)}
+        if self._stopped:
+            return  # from here on the next instance shows them
         buttons = _Buttons(titles=titles, pressed=self._hass.loop.create_future())
         self._buttons[alarm.id] = buttons
 
@@ -162,8 +166,7 @@ class Alarms:
             finally:
                 if self._buttons.get(alarm.id) is buttons:
                     del self._buttons[alarm.id]
-            ringing = (item for item in self._planned.timers() if item.id == alarm.id and item.rings_since)
-            if chosen is None or (item := next(ringing, None)) is None:
+            if chosen is None or (item := self._ringing(alarm.id)) is None:
                 return
             if chosen.answer == titles[SNOOZE]:
                 await self._planned.async_add(item.snoozed(dt_util.utcnow()))
@@ -171,6 +174,10 @@ class Alarms:
                 await self._planned.async_cancel([item.id])
 
         buttons.task = self._hass.async_create_background_task(async_wait(), "home_agent alarm")
+
+    def _ringing(self, alarm_id: str) -> PlannedItem | None:
+        items = (item for item in self._planned.timers() if item.id == alarm_id and item.rings_since)
+        return next(items, None)
 
     @callback
     def _look(self) -> None:

@@ -195,9 +195,9 @@ class Scheduler:
             if item.owner.user_id in (None, speaker.context.user_id) or _is_here(item, speaker)
         ]
 
-    def ringing(self, speaker: Speaker) -> list[PlannedItem]:
+    def ringing(self, speaker: Speaker, *, only_here: bool = False) -> list[PlannedItem]:
         """Return the alarms that ring now in the room of a speaker, and the speaker's own anywhere."""
-        user_id = speaker.context.user_id
+        user_id = None if only_here else speaker.context.user_id
         return [
             item
             for item in self.all()
@@ -485,6 +485,11 @@ class PlannedStore(EntryStore[Scheduler]):
     def __init__(self, hass: HomeAssistant) -> None:
         super().__init__(hass, STORE_KEY, lambda changed: Scheduler(hass, changed, self.async_flush))
         self._old_timers = KeptStore(hass, OLD_TIMERS_KEY, dict)
+
+    def ringing(self, speaker: Speaker, *, only_here: bool) -> dict[Scheduler, list[PlannedItem]]:
+        """Return the alarms of all agents that ring for a speaker: somebody who stops one names no agent."""
+        ringing = {each: each.ringing(speaker, only_here=only_here) for each in self._entries.values()}
+        return {each: alarms for each, alarms in ringing.items() if alarms}
 
     @override
     async def async_load(self) -> None:

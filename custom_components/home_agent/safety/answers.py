@@ -122,6 +122,13 @@ def read_answer(sentence: str, language: str, ordered: Ordered | None = None) ->
     return Read(Answer.NO if _said(text, known.no) else Answer.OTHER)
 
 
+def says_no(sentence: str, language: str, *, stops: bool) -> bool:
+    """Return whether a sentence is a no; with `stops` only one that orders to stop: "stop", not "never"."""
+    words_to_stop = words(_language(language), "answers.stop")
+    is_meant = not stops or _said(fold_word(sentence), map(fold_word, words_to_stop))
+    return is_meant and read_answer(sentence, language).answer is Answer.NO
+
+
 def read_answer_and_rest(sentence: str, spoken: Sequence[str], ordered: Ordered | None) -> Read:
     """Return the answer to a question in a conversation, where a model hears what is no answer.
 
