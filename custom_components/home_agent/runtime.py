@@ -343,7 +343,7 @@ class HomeAgentData:
         )
         self.asker = Questions(
             hass,
-            self.entry_id,
+            connection_id,
             settings,
             guard=self.handler.guard,
             confirmations=self.confirmations,

@@ -1,5 +1,6 @@
 """A name that the home does not know is kept once a person has said what it means, and has said yes."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from tests.servers.replies import Reply, text, tool_calls
 OPTIONS = {"quick_confirmations": True, "memory_extraction_enabled": False}
 LAMP = "light.reading_lamp"
 OFFER = "Should I remember that “piano lamp” is the Reading Lamp?"
-KEPT = f"piano lamp means {LAMP}"
+KEPT = "piano lamp means Reading Lamp"
 
 
 @pytest.fixture
@@ -194,15 +195,51 @@ async def test_what_is_not_offered(
     assert not agent.entry.runtime_data.suggested.offered_names
 
 
-async def test_what_a_memory_cannot_name(hass: HomeAssistant, agent: Agent) -> None:
-    """Whoever writes such a memory: no lock by it, none of one person alone, and none that was guessed."""
-    person = {"content": f"my lamp means {LAMP}", "person": "person.zoe"}
-    hass.states.async_set("person.zoe", "home", {"id": "zoe", "friendly_name": "Zoe"})
-    for data in ({"content": "kitchen lamp means lock.front_door"}, person, {"content": KEPT}):
-        await call_action(hass, "add_memory", data)
-    data = agent.entry.runtime_data
-    assert learned_names(data.memories) == {LAMP: ("piano lamp",)}
-    house = await data.house.async_snapshot()
-    assert house.entities["lock.front_door"].aliases == ()
-    assert house is await data.house.async_snapshot()
-    assert house.areas.keys() == (await data.shared.house.async_snapshot()).areas.keys()
+async def learn(agent: Agent, name: str, entity_id: str = LAMP) -> None:
+    """Teach a name, and say yes."""
+    assert (
+        speech(await say(agent, "Yes", after=await clarify(agent, name, entity_id))) == "I'll remember that."
+    )
+
+
+async def test_names_that_are_alike_are_kept_beside_each_other(agent: Agent) -> None:
+    """One more name takes no other one's place; each is listed, and survives a restart."""
+    for name in ("piano lamp", "grand piano lamp"):
+        await learn(agent, name)
+    assert sorted(kept(agent)) == ["grand piano lamp means Reading Lamp", KEPT]
+    memories = agent.entry.runtime_data.memories
+    assert learned_names(memories) == {LAMP: ("piano lamp", "grand piano lamp")}
+    stored = memories.stored()
+    await memories.async_drop([memory.id for memory in memories.all()])
+    del stored[1]["learned"]  # as an earlier version has written it
+    assert memories.restore(stored) is None
+    assert learned_names(memories) == {LAMP: ("piano lamp",)}
+    house = await agent.entry.runtime_data.house.async_snapshot()
+    assert house is await agent.entry.runtime_data.house.async_snapshot()
+    whole = await agent.entry.runtime_data.shared.house.async_snapshot()
+    assert house.areas.keys() == whole.areas.keys()
+
+
+@pytest.mark.parametrize("where", ["an unknown voice", "the action"])
+async def test_other_memories_are_no_names(hass: HomeAssistant, agent: Agent, where: str) -> None:
+    """Whoever writes such a memory: only what the agent has asked about is a name."""
+    content = "kitchen lights means light.bed_light"
+    if where == "the action":
+        await call_action(hass, "add_memory", {"content": content})
+    else:
+        await agent.call("memory", f"Remember: {content}", action="remember", text=content, household=True)
+    assert kept(agent) == [content]
+    await say(agent, "Turn on the kitchen lights", on(name="kitchen lights"), text("Which ones?"))
+    assert hass.states.is_state("light.bed_light", "off")
+    assert learned_names(agent.entry.runtime_data.memories) == {}
+
+
+async def test_a_memory_with_other_words_is_no_name(agent: Agent) -> None:
+    """A memory that is alike stands beside the name; one that was rewritten no longer teaches it."""
+    await learn(agent, "piano lamp")
+    memories = agent.entry.runtime_data.memories
+    await call_action(agent.hass, "add_memory", {"content": "Piano lamp means reading lamp"})
+    assert len(kept(agent)) == 2
+    (memory,) = [memory for memory in memories.all() if memory.learned]
+    await memories.async_rewrite(replace(memory, content="piano lamp means Bed Light"), memory.provenance[0])
+    assert learned_names(memories) == {}

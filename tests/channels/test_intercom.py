@@ -1,5 +1,6 @@
 """Questions that one person has put to another, and what becomes of the answer."""
 
+import asyncio
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -57,8 +58,16 @@ async def over(house: TalkingHouse) -> None:
     await house.hass.async_block_till_done(wait_background_tasks=True)
 
 
+async def written(house: TalkingHouse) -> None:
+    """Wait until Tom's phone asks: that is done in the background."""
+    async with asyncio.timeout(30):
+        while not house.sent["tom"]:
+            await house.hass.async_block_till_done()
+
+
 async def reply(house: TalkingHouse, answer: str, user_id: str | None = None) -> None:
     """Answer on Tom's phone."""
+    await written(house)
     (action,) = house.sent["tom"][-1].data["data"]["actions"]
     assert action["behavior"] == "textInput"
     tom = house.hass.states.get("person.tom")
@@ -89,6 +98,7 @@ async def test_who_does_not_hear_it_is_written_to(house: TalkingHouse) -> None:
     asked = heard(house)
     result = await ask(house, "Tom")
     assert result["result"]["asked"] == "Tom"
+    await written(house)
     assert asked == [f"Question from Anna: {QUESTION}"]
     assert house.pushed["tom"] == [f"Question from Anna: {QUESTION}"]
     await reply(house, "later", house.anna.user_id)
@@ -161,6 +171,39 @@ async def test_a_question_is_judged_as_a_message(
         await over(house)
         assert len(asked) == 1
         assert "Answer from Office: yes" in house.pushed["anna"]
+
+
+@pytest.mark.parametrize(("who", "told"), [("Kitchen", "said"), (None, "pushed"), ("nobody", "shown")])
+@pytest.mark.parametrize(
+    ("question", "answer"), [("What was it again?", "The alarm code is 4711"), ("What is the code?", "4711")]
+)
+async def test_a_secret_is_not_read_aloud(
+    house: TalkingHouse, who: str | None, told: str, question: str, answer: str
+) -> None:
+    """Whoever has a phone gets it there; in a room, and in view of all, only that it was given is told."""
+    house.move("tom", "not_home")
+    if who == "nobody":
+        house.hass.services.async_remove("notify", "mobile_app_anna")
+    where = "Kitchen" if who == "Kitchen" else None
+    await house.tell("Tom", question, sentence="Ask Tom for it", where=where, wants_reply=True)
+    await reply(house, answer)
+    await over(house)
+    shown = persistent_notification._async_get_or_create_notifications(house.hass)
+    openly = "Answer from Tom: a code or a password, which is not read out."
+    assert house.said == ({"Kitchen": [openly]} if told == "said" else {})
+    assert house.pushed.get("anna") == ([f"Answer from Tom: {answer}"] if told == "pushed" else None)
+    assert [one["message"] for one in shown.values()] == ([openly] if told == "shown" else [])
+
+
+async def test_a_question_ends_with_its_agent(house: TalkingHouse) -> None:
+    """Whoever asked was promised to hear of it, also when options are saved meanwhile."""
+    house.move("tom", "not_home")
+    await ask(house, "Tom", where="Kitchen")
+    await written(house)
+    assert house.said == {}
+    assert await house.hass.config_entries.async_reload(house.agent.entry.entry_id)
+    await over(house)
+    assert house.said == {"Kitchen": ["No answer from Tom."]}
 
 
 async def test_what_is_no_longer_allowed(house: TalkingHouse, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,8 @@ class TelegramServer(LoopbackServer):
         super().__init__()
         self.sent: list[dict[str, Any]] = []
         """Calls of the bot but polling: method and parameters."""
+        self.messages: list[dict[str, Any]] = []
+        """The bot's messages with their ids, as they were sent or edited."""
         self.refuse: Callable[[str, Mapping[str, Any]], str] = lambda _method, _params: ""
         """Returns why a call is refused."""
         self.files: dict[str, bytes] = {}
@@ -170,13 +172,15 @@ class TelegramServer(LoopbackServer):
 
     def _message(self, params: Mapping[str, Any]) -> dict[str, Any]:
         self._number += 1
-        return {
+        message = {
             "message_id": int(params.get("message_id") or 5_000 + self._number),
             "date": int(time.time()),
             "chat": {"id": int(params["chat_id"]), "type": "private"},
             "from": BOT,
             "text": params["text"],
         }
+        self.messages.append(message)
+        return message
 
     @override
     def render(self, request: Captured, reply: Reply) -> Rendered:

@@ -15,6 +15,7 @@ from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.features import supports
 from ..errors import HomeAgentError, PermissionDenied
 from ..events import EventEmitter
+from ..memory.sentences import holds_secret
 from ..planned.records import Giver, PlannedItem
 from ..texts import literal
 from ..tools.own_calls import async_announce
@@ -118,20 +119,30 @@ class Announcer:
         shown = now - due >= TOO_LATE or key == EXPIRED
         await self._async_tell(owner, title, message, f"planned_{command.id}", shown=shown)
 
-    async def async_tell_reply(self, owner: Giver, name: str, answer: str) -> None:
-        """Tell what somebody has replied, or that nobody has, to the one who had it asked."""
+    async def async_tell_reply(self, owner: Giver, name: str, question: str, answer: str) -> None:
+        """Tell what somebody has replied, or that nobody has, to the one who had it asked.
+
+        A code or a password goes to a phone or a chat of theirs only; others hear or see that it was given.
+        """
         key = "intercom_answer" if answer else "intercom_silence"
         message = await async_phrase(self._hass, owner.language, key, name=name, answer=answer)
-        await self._async_tell(owner, "Home Agent", message, f"reply_{owner.turn_id}", shown=False)
+        openly = None
+        if answer and holds_secret(f"{question}: {answer}"):
+            openly = await async_phrase(self._hass, owner.language, "intercom_secret", name=name)
+        key = f"reply_{owner.turn_id}"
+        await self._async_tell(owner, "Home Agent", message, key, shown=False, openly=openly)
 
     async def _async_tell(
-        self, to: Giver, title: str, message: str, notification_id: str, *, shown: bool
+        self, to: Giver, title: str, message: str, key: str, *, shown: bool, openly: str | None = None
     ) -> str:
-        """Announce a message on the device, send it, or show it in Home Assistant; return which."""
+        """Announce a message on the device, send it, or show it in Home Assistant; return which.
+
+        Where there are words to say `openly`, these are announced and shown, if nothing could be sent.
+        """
         if not shown:
             if await self._async_write(to, message, where_set=True):
                 return "telegram"
-            if await self.async_say(to, message):
+            if openly is None and await self.async_say(to, message):
                 return "satellite"
             here = route_to_own_phone(self._hass, to.device_id, to.reports_to)
             if here is not None and await self._async_send([here], title, message):
@@ -141,8 +152,10 @@ class Announcer:
                 return "phone"
             if await self._async_write(to, message, where_set=False):
                 return "telegram"
+            if openly is not None and await self.async_say(to, openly):
+                return "satellite"
         persistent_notification.async_create(
-            self._hass, literal(message), title, f"home_agent_{notification_id}"
+            self._hass, literal(openly or message), title, f"home_agent_{key}"
         )
         return "notification"
 

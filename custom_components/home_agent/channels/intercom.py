@@ -39,9 +39,12 @@ class Intercom:
         if name := asked.speaker.person or (area.name if area else ""):
             names = {"name": name, "question": question}
             question = await async_phrase(self._hass, asked.owner.language, "intercom_question", **names)
-        answer = await self._async_ask(asked, question, ALOUD_SECONDS, aloud=True)
-        answer = answer or await self._async_ask(asked, question, WRITTEN_SECONDS, aloud=False)
-        await self._announcer.async_tell_reply(asked.owner, asked.name, answer)
+        answer = ""
+        try:
+            answer = await self._async_ask(asked, question, ALOUD_SECONDS, aloud=True)
+            answer = answer or await self._async_ask(asked, question, WRITTEN_SECONDS, aloud=False)
+        finally:  # whoever asked was promised to hear of it, also where the agent is unloaded
+            await self._announcer.async_tell_reply(asked.owner, asked.name, asked.text, answer)
 
     async def _async_ask(self, asked: Inquiry, question: str, seconds: float, *, aloud: bool) -> str:
         """Return what was replied, nothing if nobody has or the household no longer allows the question."""

@@ -33,6 +33,7 @@ from ..entity import conversation_entity
 from ..errors import HomeAgentError, InvalidInput, ToolExecutionError
 from ..events import EventEmitter
 from ..knowledge.speaker import PERSON, Surface, async_person_of_user, sent_pictures, surface, written_in
+from ..languages.sentence import Mood, read as read_sentence
 from ..memory.records import Memory, is_visible
 from ..privacy import async_forget
 from ..regex import lazy_regex
@@ -211,10 +212,15 @@ class TelegramQuestions(ConfirmationChannel):
         ]
 
     @callback
-    def note_said(self, chat: int) -> None:
-        """Note that the agent says something in a chat, which may itself be a question."""
+    def note_said(self, chat: int, *, asks: bool) -> None:
+        """Note that the agent says something in a chat, which may itself be a question.
+
+        What has no buttons is open again as soon as the agent no longer waits for an answer of its own.
+        """
         for shown in self._shown.values():
-            if not shown.answered_here:
+            if shown.action is None and not shown.titles and not asks:
+                shown.passed_in.discard(chat)
+            elif not shown.answered_here:
                 shown.passed_in.add(chat)
 
     async def async_take_pin(self, chat: int, user: User, text: str) -> str | None:
@@ -231,24 +237,45 @@ class TelegramQuestions(ConfirmationChannel):
             return await async_phrase(self._hass, action.speaker.language, "confirmation_pin_unclear")
         return await self._async_approve(action, user, read.pin) if read.answer is Answer.PIN else None
 
-    async def async_take_answer(self, chat: int, user: User, text: str) -> str | None:
+    async def async_take_answer(
+        self, chat: int, user: User, text: str, asked: Addressee, replied_to: int | None
+    ) -> str | None:
         """Take a message as the answer to what Home Agent has asked on its own; None if it is none.
 
-        After anything else was said in the chat, only the buttons of the question answer it.
+        After anything else was said in the chat, only the buttons of the question answer it, and a reply to
+        the very message that asks.
         """
-        for shown in reversed(self._shown.values()):
-            action, key = shown.action, None
-            if not shown.waits_in(chat) or chat in shown.passed_in:
+        reply, newest = (chat, replied_to), [*reversed(self._shown.values())]
+        for shown in sorted(newest, key=lambda one: reply not in one.messages):
+            action, key, is_reply = shown.action, None, reply in shown.messages
+            if not shown.waits_in(chat) or (chat in shown.passed_in and not is_reply):
                 continue
-            if action is None:
-                key = meant(text, shown.titles, self._hass.config.language) if shown.titles else text
-                if shown.titles and key and len(text.split()) > len(shown.titles[key].split()) + BESIDE:
+            if action is None and not shown.titles:
+                key = text if self._may_pass_on(asked, text, is_reply=is_reply) else None
+            elif action is None:
+                key = meant(text, shown.titles, self._hass.config.language)
+                if key and len(text.split()) > len(shown.titles[key].split()) + BESIDE:
                     key = None
             elif action.own is not None:
                 read = read_answer(text, action.speaker.language, ordered(self._hass, action.frozen))
                 key = {Answer.YES: YES, Answer.NO: NO}.get(read.answer)
             return await shown.answer(user, key) if key else None
         return None
+
+    @callback
+    def _may_pass_on(self, asked: Addressee, text: str, *, is_reply: bool) -> bool:
+        """Return whether a message may be for another person: no PIN, no order, question, or awaited answer.
+
+        All but the PIN may be in a reply to the very message that asks.
+        """
+        if self.is_pin(asked, text):
+            return False
+        waiting, language = self._confirmations.waiting_for(asked), self._hass.config.language
+        answer = waiting and read_answer(text, language, ordered(self._hass, waiting.frozen)).answer
+        said = read_sentence(text, language)
+        return is_reply or (
+            said.kind is not Mood.ORDER and not said.only_asks and answer in (None, Answer.OTHER)
+        )
 
     @callback
     def is_pin(self, asked: Addressee, text: str) -> bool:
@@ -627,7 +654,8 @@ class TelegramBridge:
                 await self._async_tell(chat_id, "telegram_failed")
 
     async def _async_answer(self, chat: Chat, user: User, event: TelegramMessage) -> None:
-        date = event.data.get("date")
+        owner = Addressee(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
+        replied_to, date = event.data.get("reply_to_message_id"), event.data.get("date")
         at = dt_util.parse_datetime(date) if isinstance(date, str) else date
         if at is not None and dt_util.utcnow() - at > MAX_AGE:
             await self._async_tell(chat.id, "telegram_old")
@@ -643,10 +671,9 @@ class TelegramBridge:
         elif told := await self._questions.async_take_pin(chat.id, user, text):
             await self._bot.async_delete(chat.id, event.data["id"])
             await self._bot.async_send(chat.id, told)
-        elif told := await self._questions.async_take_answer(chat.id, user, text):
+        elif told := await self._questions.async_take_answer(chat.id, user, text, owner, replied_to):
             await self._bot.async_send(chat.id, told, markdown=False)
         else:
-            owner = Addressee(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
             if self._questions.is_pin(owner, text):
                 await self._bot.async_delete(chat.id, event.data["id"])
             await self._async_converse(chat, user, text)
@@ -694,7 +721,7 @@ class TelegramBridge:
                 agent_id=conversation_entity(self._hass, self._entry.entry_id),
             )
         chat.conversation_id = result.conversation_id
-        self._questions.note_said(chat.id)
+        self._questions.note_said(chat.id, asks=result.continue_conversation)
         speech = result.response.speech.get("plain", {})
         answer = str(speech.get("original_speech") or speech.get("speech") or "")
         owner = Addressee(conversation_id=result.conversation_id or "", user_id=user.id, device_id=None)

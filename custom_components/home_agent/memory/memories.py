@@ -330,15 +330,14 @@ class Memories(Kept[Memory]):
     ) -> Memory:
         """Rewrite a memory; the author of the new words is its source, and the old words leave every index.
 
-        Raises ValidationError for one without words.
+        A name that the old words taught goes with them. Raises ValidationError for one without words.
         """
         content = clean(memory.content, MAX_CONTENT)
         if not content:
             raise ValidationError("content: there is nothing to remember in it")
-        provenance = (*memory.provenance, heard)[-MAX_PROVENANCE:]
-        corrected = replace(
-            memory, content=content, origin=Origin.TOLD, expires_at=None, provenance=provenance
-        )
+        heard_from = (*memory.provenance, heard)[-MAX_PROVENANCE:]
+        corrected = replace(memory, content=content, provenance=heard_from, learned=None)
+        corrected = replace(corrected, origin=Origin.TOLD, expires_at=None)
         return self._announced(await self._async_store(corrected), context)
 
     @callback

@@ -51,6 +51,14 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedName:
+    """A name of an entity that a person has taught with a yes; no other way of remembering makes one."""
+
+    name: str
+    entity_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One thing that is remembered."""
 
@@ -70,6 +78,8 @@ class Memory:
     expires_at: datetime | None = None
     provenance: tuple[Provenance, ...] = ()
     """The oldest first; merging keeps all."""
+    learned: LearnedName | None = None
+    """The name that the content puts into words."""
 
     @property
     def text(self) -> str:
@@ -233,8 +243,8 @@ def merged(old: Memory, new: Memory) -> Memory:
 
 
 def same_scope(one: Memory, other: Memory) -> bool:
-    """Return whether two memories are of the same person, and for the same eyes."""
-    return one.person == other.person and one.private == other.private
+    """Return whether two memories are of the same person, for the same eyes, and of the same name if any."""
+    return (one.person, one.private, one.learned) == (other.person, other.private, other.learned)
 
 
 def stored_event(memory: Memory) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Names that people use for a device and the home does not know: each is a memory of the household.
 
-A memory "reading lamp means light.sofa" is shown, searched and forgotten like any other one; while it is
-kept, the name is an alias in the home as the agents see it. Home Assistant's own aliases stay as they are.
+A memory "reading lamp means Sofa Lamp" is shown, searched and forgotten like any other one; while it is kept
+as it was learned, the name is an alias in the home as the agents see it. Home Assistant's own aliases stay as
+they are.
 """
 
 from collections.abc import Mapping
@@ -21,8 +22,7 @@ from ..knowledge.house import HouseSnapshot
 from ..knowledge.names import name_index, squash
 from ..knowledge.spoken_words import domain_words, kinds_of_room, stop_words
 from ..memory.memories import Memories, make_memory
-from ..memory.records import Origin, Provenance
-from ..regex import lazy_regex
+from ..memory.records import LearnedName, Provenance
 from ..safety.frozen import ServiceCall
 from ..texts import fold
 from .base import HomeAgentTool, ToolRun
@@ -31,7 +31,6 @@ from .resolving.resolver import find_place
 LEARN_NAME: Final = "learn_name"
 MAX_WORDS: Final = 4
 MAX_NAME: Final = 40
-_KEPT: Final = lazy_regex(rf"(.{{1,{MAX_NAME}}}) means ([a-z_]+\.[a-z0-9_]+)")
 
 
 def may_be_named(entity_id: str) -> bool:
@@ -44,10 +43,8 @@ def learned_names(memories: Memories) -> dict[str, tuple[str, ...]]:
     """Return the names that the household has taught, by entity."""
     names: dict[str, tuple[str, ...]] = {}
     for memory in memories.records():
-        is_households = memory.person is None and memory.origin is Origin.TOLD
-        kept = _KEPT.fullmatch(memory.content) if is_households and " means " in memory.content else None
-        if kept and may_be_named(kept[2]):
-            names[kept[2]] = (*names.get(kept[2], ()), kept[1])
+        if (learned := memory.learned) and may_be_named(learned.entity_id):
+            names[learned.entity_id] = (*names.get(learned.entity_id, ()), learned.name)
     return names
 
 
@@ -85,7 +82,10 @@ class LearnNameTool(HomeAgentTool):
         heard = Provenance(
             at=dt_util.utcnow(), person=speaker.person_id, conversation_id=speaker.conversation_id
         )
-        memory = make_memory(f"{args['name']} means {args['entity_id']}", importance=0.8, heard=heard)
+        learned = LearnedName(**args)
+        record = run.house.entities.get(learned.entity_id)
+        content = f"{learned.name} means {(record and record.name) or learned.entity_id}"
+        memory = replace(make_memory(content, importance=0.8, heard=heard), learned=learned)
         _, memory = await self._memories.async_remember(memory, speaker.context)
         call = ServiceCall(domain=DOMAIN, service=LEARN_NAME, entity_ids=(), data={"memory": memory.id})
         with run.guard.journal.acting((call,), replace(speaker, turn_id=ulid_now()), {}):

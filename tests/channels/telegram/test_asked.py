@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
-from tests.helpers.secure_house import SecureHouse, pending_ids
+from tests.helpers.further import async_add_further
+from tests.helpers.secure_house import UNLOCK, SecureHouse, pending_ids
 from tests.helpers.telegram_chats import ANNA, BEN, Telegram
 from tests.servers.replies import text, tool_calls
 
@@ -157,16 +159,90 @@ async def test_a_choice_is_withdrawn(agent: Agent, telegram: Telegram) -> None:
     await telegram.press(ANNA, found["Soup"])
 
 
-async def test_a_question_of_another_person(agent: Agent, telegram: Telegram) -> None:
+DINNER = ("notify_person", {"person": "Anna", "message": "Do you want dinner?", "wants_reply": True})
+ASKED = "Question from Ben: Do you want dinner?"
+
+
+async def ask_anna(agent: Agent, telegram: Telegram) -> None:
+    """Let Ben have Anna asked, and wait until she is."""
+    agent.server.clear()
+    agent.server.script([tool_calls([DINNER]), text("I am asking Anna.")])
+    before = telegram.server.texts(ANNA).count(ASKED)
+    assert await telegram.write(BEN, "Ask Anna whether she wants dinner") == ["I am asking Anna."]
+    await telegram.until(lambda: telegram.server.texts(ANNA).count(ASKED) > before)
+    agent.server.clear()
+
+
+async def answered(telegram: Telegram, answer: str) -> None:
+    """Wait until Ben has the answer, and no other one."""
+    await telegram.until(lambda: any("Answer from" in said for said in telegram.server.texts(BEN)))
+    assert [said for said in telegram.server.texts(BEN) if "nswer from" in said] == [
+        f"Answer from Anna: {answer}"
+    ]
+
+
+@pytest.mark.parametrize("answer", ["A big one, at eight", "ok", "yes"])
+async def test_a_question_of_another_person(agent: Agent, telegram: Telegram, answer: str) -> None:
     """The next message is the answer; the one who asked gets it, and no model reads it."""
-    call = ("notify_person", {"person": "Ben", "message": "When will you be home?", "wants_reply": True})
-    agent.server.script([tool_calls([call]), text("I am asking Ben.")])
-    anna = agent.hass.states.get("person.anna")
-    assert anna is not None
-    await agent.say("Ask Ben when he comes", context=Context(user_id=anna.attributes["user_id"]))
-    await telegram.until(lambda: telegram.server.texts(BEN))
-    assert telegram.server.texts(BEN) == ["Question from Anna: When will you be home?"]
-    assert await telegram.write(BEN, "Unlock the front door at eight") == ["Done."]
+    await ask_anna(agent, telegram)
+    assert await telegram.write(ANNA, answer) == ["Done."]
+    await answered(telegram, answer)
+    assert agent.server.chats == []
+
+
+async def test_an_order_is_no_answer(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
+    """It is carried out, and so is what the agent asks then; the question stays open."""
+    await ask_anna(agent, telegram)
+    hall = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
+    agent.server.script([tool_calls([hall]), text("It is on."), text("21 degrees. And which room else?")])
+    assert await telegram.write(ANNA, "Turn on the light in the hall") == ["It is on."]
+    assert secure.moved() == [("light.turn_on", ("light.hall",))]
+    await telegram.write(ANNA, "How warm is it?")
+    agent.server.script([text("22 degrees.")])
+    assert await telegram.write(ANNA, "the kitchen") == ["22 degrees."]
+    assert await telegram.write(ANNA, "pizza") == ["Done."]
+    await answered(telegram, "pizza")
+
+
+async def test_a_reply_to_the_very_message_is_the_answer(agent: Agent, telegram: Telegram) -> None:
+    """Also one that reads like an order, and where somebody else has asked since."""
+    await ask_anna(agent, telegram)
+    (sent,) = [message for message in telegram.server.messages if message["text"] == ASKED]
+    await ask_anna(agent, telegram)
+    order = "Start without me"
+    assert await telegram.write(ANNA, order, reply_to_message=sent) == ["Done."]
+    await answered(telegram, order)
+    (edited,) = telegram.server.calls("editMessageText", ANNA)
+    assert int(edited["message_id"]) == sent["message_id"]
+    assert agent.server.chats == []
+
+
+@pytest.mark.parametrize("pin", ["4711", ""])
+async def test_what_the_agent_waits_for_is_told_to_nobody(
+    agent: Agent, telegram: Telegram, secure: SecureHouse, pin: str
+) -> None:
+    """The PIN, or the yes, goes to the agent that asked for it, whoever asks something meanwhile."""
+    if pin:
+        await agent.set_options(policy_pin=hash_pin(pin))
+    agent.server.clear()
+    agent.server.script([tool_calls([UNLOCK])])
+    await telegram.write(ANNA, "Unlock the front door")
+    await ask_anna(agent, telegram)
+    await telegram.write(ANNA, pin or "yes")
+    assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
+    assert await telegram.write(ANNA, "no, thanks") == ["Done."]
+    await answered(telegram, "no, thanks")
+    assert bool(telegram.server.calls("deleteMessage")) is bool(pin)
+
+
+async def test_a_further_agent_asks_in_chats(
+    hass: HomeAssistant, agent: Agent, telegram: Telegram, secure: SecureHouse
+) -> None:
+    """The chats are the connection's."""
+    other = await async_add_further(hass, agent)
+    other.server.script([tool_calls([DINNER]), text("I am asking Anna.")])
+    await other.say("Ask Anna whether she wants dinner", context=Context(user_id=secure.ben.id))
     await telegram.until(lambda: telegram.server.texts(ANNA))
-    assert telegram.server.texts(ANNA) == ["Answer from Ben: Unlock the front door at eight"]
-    assert len(agent.server.chats) == 2
+    assert telegram.server.texts(ANNA) == [ASKED]
+    assert await telegram.write(ANNA, "At eight") == ["Done."]
+    await answered(telegram, "At eight")
