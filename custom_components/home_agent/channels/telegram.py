@@ -242,8 +242,7 @@ class TelegramQuestions(ConfirmationChannel):
     ) -> str | None:
         """Take a message as the answer to what Home Agent has asked on its own; None if it is none.
 
-        After anything else was said in the chat, only the buttons of the question answer it, and a reply to
-        the message that asks.
+        After anything else was said in the chat, only its buttons answer it, and a reply to its message.
         """
         reply, newest = (chat, replied_to), [*reversed(self._shown.values())]
         for shown in sorted(newest, key=lambda one: reply not in one.messages):
