@@ -16,6 +16,7 @@ MEMORY = {
     "access_count": 0,
     "expires_at": None,
     "provenance": [],
+    "learned": None,
 }
 PROFILE = {
     "category": "diet",

@@ -242,8 +242,7 @@ class TelegramQuestions(ConfirmationChannel):
     ) -> str | None:
         """Take a message as the answer to what Home Agent has asked on its own; None if it is none.
 
-        After anything else was said in the chat, only the buttons of the question answer it, and a reply to
-        the very message that asks.
+        After anything else was said in the chat, only its buttons answer it, and a reply to its message.
         """
         reply, newest = (chat, replied_to), [*reversed(self._shown.values())]
         for shown in sorted(newest, key=lambda one: reply not in one.messages):
@@ -266,7 +265,7 @@ class TelegramQuestions(ConfirmationChannel):
     def _may_pass_on(self, asked: Addressee, text: str, *, is_reply: bool) -> bool:
         """Return whether a message may be for another person: no PIN, no order, question, or awaited answer.
 
-        All but the PIN may be in a reply to the very message that asks.
+        All but the PIN may be in a reply to the message that asks.
         """
         if self.is_pin(asked, text):
             return False

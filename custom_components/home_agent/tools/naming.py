@@ -1,8 +1,7 @@
 """Names that people use for a device and the home does not know: each is a memory of the household.
 
-A memory "reading lamp means Sofa Lamp" is shown, searched and forgotten like any other one; while it is kept
-as it was learned, the name is an alias in the home as the agents see it. Home Assistant's own aliases stay as
-they are.
+A memory "reading lamp means Sofa Lamp" is shown, searched and forgotten like any other one; while nobody
+rewrites it, the name is an alias in the home as the agents see it, and none of Home Assistant's own.
 """
 
 from collections.abc import Mapping

@@ -204,7 +204,7 @@ async def test_an_order_is_no_answer(agent: Agent, telegram: Telegram, secure: S
     await answered(telegram, "pizza")
 
 
-async def test_a_reply_to_the_very_message_is_the_answer(agent: Agent, telegram: Telegram) -> None:
+async def test_a_reply_to_the_question_is_the_answer(agent: Agent, telegram: Telegram) -> None:
     """Also one that reads like an order, and where somebody else has asked since."""
     await ask_anna(agent, telegram)
     (sent,) = [message for message in telegram.server.messages if message["text"] == ASKED]
@@ -214,6 +214,8 @@ async def test_a_reply_to_the_very_message_is_the_answer(agent: Agent, telegram:
     await answered(telegram, order)
     (edited,) = telegram.server.calls("editMessageText", ANNA)
     assert int(edited["message_id"]) == sent["message_id"]
+    await telegram.write(ANNA, "yes")
+    await telegram.until(lambda: "Answer from Anna: yes" in telegram.server.texts(BEN))
     assert agent.server.chats == []
 
 
