@@ -51,10 +51,14 @@ async def satellite(hass: HomeAssistant, agent: Agent) -> Satellite:
     return await async_add_satellite(hass, area_id=area_of(hass, "Bedroom"))
 
 
-async def _async_call(agent: Agent, satellite: Satellite, sentence: str = "Do it", **args: Any) -> Any:
-    # After a night the prompt is read ahead once more, which would take the first reply.
+async def _async_clear(agent: Agent) -> None:
+    # After a while the prompt is read ahead once more, which would take the first reply.
     await agent.hass.async_block_till_done(wait_background_tasks=True)
     agent.server.clear()
+
+
+async def _async_call(agent: Agent, satellite: Satellite, sentence: str = "Do it", **args: Any) -> Any:
+    await _async_clear(agent)
     told = await agent.call("timer", sentence, **args, device_id=satellite.device)
     return told["result"] or told["error"]
 
@@ -112,7 +116,7 @@ async def test_words_are_only_a_stop_while_it_rings(satellite: Satellite, agent:
     agent.server.script([text("What?")])
     assert speech(await agent.say("Stop", device_id=satellite.device)) == "What?"
     await wait(SEVEN + 1)
-    agent.server.clear()
+    await _async_clear(agent)
     await agent.say("Is it seven already?", device_id=satellite.device)
     body = str(agent.server.chats[-1].json["messages"])
     assert "Alarms ringing now" in body
@@ -128,7 +132,7 @@ async def test_an_answer_to_a_question_of_ours(
     for sentence, stops in (("No", False), ("Stop", True)):
         await _async_call(agent, satellite, action="wake", when="1 minute")
         await wait(61)
-        agent.server.clear()
+        await _async_clear(agent)
         agent.server.script([UNLOCK])
         asked = await agent.say("Unlock the front door", device_id=satellite.device)
         assert asked.continue_conversation
@@ -151,7 +155,7 @@ async def test_an_answer_to_a_question_is_no_stop_elsewhere(
     )
     await agent.call("timer", action="wake", when="1 minute", context=house.anna, device_id=bedroom)
     await wait(61)
-    model_server.clear()
+    model_server.clear()  # the buttons on the phone go on in the background
     model_server.script([UNLOCK])
     asked = await agent.say("Unlock the front door", context=house.anna, device_id=kitchen)
     ids = {"conversation_id": asked.conversation_id, "device_id": kitchen, "context": house.anna}
@@ -177,7 +181,7 @@ async def test_an_answer_to_a_question_of_the_model(
     await wait(SEVEN + 1)
     turn: dict[str, Any] = {"device_id": satellite.device, "language": language}
     for reply in ("Anything else?", "Fine.", "Anything else?"):
-        agent.server.clear()
+        await _async_clear(agent)
         agent.server.script([text(reply)])
         said = await agent.say(no if reply == "Fine." else "Hello", **turn)
         turn["conversation_id"] = said.conversation_id
@@ -195,7 +199,7 @@ async def test_without_a_wake_word(satellite: Satellite, agent: Agent, wait: Wai
     await wait(SEVEN + 1)
     turn = {"device_id": satellite.device, "satellite_id": "assist_satellite.hall"}
     for sentence in ("Hello", "No"):
-        agent.server.clear()
+        await _async_clear(agent)
         agent.server.script([text("Good morning.")])
         said = await agent.say(sentence, **turn)
         turn["conversation_id"] = said.conversation_id
@@ -351,6 +355,7 @@ async def test_set_by_another_agent(satellite: Satellite, agent: Agent, wait: Wa
     other = await async_add_further(agent.hass, agent)
     await _async_call(agent, satellite, **SET)
     await wait(SEVEN + 1)
+    await _async_clear(agent)
     assert speech(await other.say("Stop", device_id=satellite.device)) == OFF
     await wait(60)
     assert len(satellite.said) == 1
