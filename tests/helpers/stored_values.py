@@ -70,6 +70,7 @@ SEEN = {
 BOOK = {
     "watches": [["rule", "light.desk", AT, True, None]],
     "suggestions": [],
+    "offered_names": ["pianolamp"],
     "day": "2026-06-03",
     "count": 2,
 }
