@@ -23,6 +23,7 @@ from pytest_homeassistant_custom_component.common import (
 import homeassistant.components
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.media_player import (
+    MediaPlayerDeviceClass,
     MediaPlayerEntity,
     MediaPlayerEntityFeature as Feature,
     MediaPlayerState,
@@ -79,6 +80,9 @@ STAND_INS: Mapping[str, Mapping[str, Any]] = {
         "QueueOption": QueueOption,
         "ImageType": SimpleNamespace(DISCART="discart", FANART="fanart"),
     },
+    "music_assistant_models.auth": {"AuthProviderType": SimpleNamespace(HOME_ASSISTANT="homeassistant")},
+    "music_assistant_client": {"MusicAssistantClient": object},
+    "music_assistant_client.helpers": {"LinkedUser": SimpleNamespace},
     "music_assistant_models.media_items": {"ItemMapping": type("ItemMapping", (), {})},
     "music_assistant_models.errors": {
         "MusicAssistantError": type("MusicAssistantError", (Exception,), {}),
@@ -101,7 +105,11 @@ def installed_component() -> Iterator[Any]:
     try:
         yield import_module(f"{COMPONENT}.services")
     finally:
-        for name in [one for one in sys.modules if one.startswith((COMPONENT, "music_assistant_models"))]:
+        for name in [
+            one
+            for one in sys.modules
+            if one.startswith((COMPONENT, "music_assistant_models", "music_assistant_client"))
+        ]:
             del sys.modules[name]
         sys.modules.update({name: before[name] for name in before if name.startswith(COMPONENT)})
 
@@ -177,6 +185,7 @@ class Player(MediaPlayerEntity):
     """A player of Music Assistant, with its queue."""
 
     _attr_should_poll = False
+    _attr_device_class = MediaPlayerDeviceClass.SPEAKER
     _attr_supported_features = FEATURES
 
     def __init__(self, name: str, players: dict[str, Player]) -> None:
@@ -240,10 +249,14 @@ async def async_add_music(
     players |= {name: Player(name.replace("_", " "), players) for name in rooms}
     server = Server(library)
 
-    async def setup(hass: HomeAssistant, entry: ConfigEntry) -> bool:
+    # As the component does it until Home Assistant 2026.10, and since.
+    is_earlier = hasattr(services, "register_actions")
+    register = services.register_actions if is_earlier else services.async_setup_services
+
+    async def setup(hass: HomeAssistant, entry: ConfigEntry) -> bool | None:
         entry.runtime_data = SimpleNamespace(mass=server)
         await hass.config_entries.async_forward_entry_setups(entry, ["media_player"])
-        return True
+        return True if is_earlier else None
 
     async def add(_hass: HomeAssistant, _entry: ConfigEntry, add: AddConfigEntryEntitiesCallback) -> None:
         add(players.values())
@@ -251,7 +264,7 @@ async def async_add_music(
     mock_integration(hass, MockModule(DOMAIN, async_setup_entry=setup))
     mock_platform(hass, f"{DOMAIN}.config_flow", None)
     mock_platform(hass, f"{DOMAIN}.media_player", MockPlatform(async_setup_entry=add))
-    services.register_actions(hass)
+    register(hass)
     entry = MockConfigEntry(domain=DOMAIN)
     entry.add_to_hass(hass)
     with mock_config_flow(DOMAIN, type("Flow", (ConfigFlow,), {})):
