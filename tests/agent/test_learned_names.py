@@ -235,7 +235,7 @@ async def test_other_memories_are_no_names(hass: HomeAssistant, agent: Agent, wh
 
 
 async def test_a_memory_with_other_words_is_no_name(agent: Agent) -> None:
-    """A memory that is alike stands beside the name; one that was rewritten no longer teaches it."""
+    """A similar memory is stored beside a learned name, and a rewritten one no longer teaches its name."""
     await learn(agent, "piano lamp")
     memories = agent.entry.runtime_data.memories
     await call_action(agent.hass, "add_memory", {"content": "Piano lamp means reading lamp"})

@@ -158,7 +158,7 @@ LISTS = {
 
 
 class Server:
-    """Stands in for the client of Music Assistant: what is asked, and what the library holds."""
+    """A stand-in for the client of Music Assistant that records the requests and answers from a library."""
 
     def __init__(self, library: Sequence[Music]) -> None:
         self.library = library

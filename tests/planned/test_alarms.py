@@ -560,7 +560,7 @@ async def test_refusals(satellite: Satellite, agent: Agent, args: dict[str, Any]
 
 
 async def test_set_twice(satellite: Satellite, agent: Agent) -> None:
-    """Who is not sure of having been heard gets one alarm."""
+    """A person who sets the same alarm twice gets one alarm."""
     for _time in range(2):
         await _async_call(agent, satellite, **SET)
     await _async_call(agent, satellite, **{**SET, "when": "7:10"})

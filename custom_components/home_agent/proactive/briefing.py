@@ -1,6 +1,6 @@
 """Briefings: what is told of the day at a time, or when somebody comes home.
 
-Code reads the facts, as the one who is told may know them; the model only words them, without tools.
+Home Agent gathers only the facts that the recipient may know. The model puts them into words, without tools.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

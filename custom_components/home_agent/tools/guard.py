@@ -3,7 +3,7 @@
 A call passes its checks in this order: repeats and the budget of the turn (`turn_calls.py`), a tool of this
 name and arguments that fit it (`calls/`), what the tool itself refuses, what may leave the home, what the
 household says of the tool (`ToolHandler._async_check`), and then, for each service that it calls, the list in
-`Guard.__init__`. What needs a person's yes is frozen in `waiting.py`, what is let through made in `run.py`.
+`Guard.__init__`. What needs a person's yes is frozen in `pending.py`, what is let through made in `run.py`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
