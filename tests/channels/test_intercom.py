@@ -89,7 +89,7 @@ async def test_from_room_to_room(house: TalkingHouse, answer: str) -> None:
     assert house.said == {"Kitchen": [f"Answer from Office: {answer}"]}
     assert len(house.agent.server.chats) == 2
     assert answer not in str([chat.json for chat in house.agent.server.chats])
-    audit = house.agent.entry.runtime_data.handler.guard.journal.audit.entries(5, "action")
+    audit = house.agent.entry.runtime_data.handler.guard.journal.entries(5, "action")
     assert [row["service"] for row in audit] == ["assist_satellite.announce"]
 
 

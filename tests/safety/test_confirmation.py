@@ -188,7 +188,7 @@ async def test_reload_and_restart(
     await hass.config_entries.async_setup(agent.entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert outcomes(resolved) == ["restarted"]
-    log = agent.entry.runtime_data.handler.guard.journal.audit.entries(1, "confirmation")
+    log = agent.entry.runtime_data.handler.guard.journal.entries(1, "confirmation")
     assert (log[0]["outcome"], log[0]["user_id"]) == ("restarted", secure.anna.id)
     model_server.clear()
     assert "was restarted" in speech(await agent.say("Yes", **anna))

@@ -78,7 +78,7 @@ async def test_until_noon_of_the_next_day(
         assert hass.states.get(SWITCH).state == state
     assert "until" not in hass.states.get(SWITCH).attributes
     assert await unlock(agent) == "asked"
-    entries = agent.entry.runtime_data.handler.guard.journal.audit.entries(9, "action")
+    entries = agent.entry.runtime_data.handler.guard.journal.entries(9, "action")
     rows = [(one["service"], one["targets"], one.get("user_id")) for one in entries]
     assert rows == [
         ("switch.turn_off", [SWITCH], None),

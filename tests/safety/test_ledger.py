@@ -10,7 +10,7 @@ from custom_components.home_agent.safety.journal import (
     MAX_LEDGER_ACTIONS,
     STORE_KEY,
     EarlierState,
-    Ledger,
+    Journal,
     RecordedAction,
     clean_data,
 )
@@ -25,7 +25,7 @@ from tests.servers.model_server import ModelServer
 
 def actions(agent: Agent) -> list[RecordedAction]:
     """Return what is in the ledger, the newest first."""
-    return agent.entry.runtime_data.handler.guard.journal.ledger.recent(MAX_LEDGER_ACTIONS)
+    return agent.entry.runtime_data.handler.guard.journal.recent(MAX_LEDGER_ACTIONS)
 
 
 async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, agent: Agent) -> None:
@@ -70,7 +70,7 @@ async def test_codes_are_never_kept(
 async def test_passwords_are_never_kept(hass: HomeAssistant) -> None:
     """What stands in a password field is not read."""
     hass.states.async_set("input_text.wifi", "geheim", {"mode": "password"})
-    assert Ledger(hass).show(["input_text.wifi"]) == {"input_text.wifi": EarlierState("")}
+    assert Journal(hass, lambda: None).show(["input_text.wifi"]) == {"input_text.wifi": EarlierState("")}
 
 
 async def test_a_restart(

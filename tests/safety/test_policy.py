@@ -357,3 +357,6 @@ def test_rules() -> None:
         "not a rule": False,
     }.items():
         assert RuleSet([rule]).fits(garage) is fits, rule
+    closing = RuleSet(["cover:garage"], ["cover:garage.close_cover*"])
+    assert not closing.fits(Effect("cover", "close_cover", "cover.left", "garage"))
+    assert closing.fits(Effect("cover", "open_cover", "cover.close_cover", "garage")), "a door of this name"

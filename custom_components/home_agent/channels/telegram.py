@@ -403,7 +403,7 @@ class ChatCommands:
 
     async def _async_search_log(self) -> str:
         """List what was searched for on the web: all for an administrator, else this user's own."""
-        found = self.data.handler.guard.journal.audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
+        found = self.data.handler.guard.journal.entries(MAX_ENTRIES, AuditKind.SEARCH)
         if not self.user.is_admin:
             found = [item for item in found if item.get("user_id") == self.user.id]
         if not found:

@@ -43,7 +43,7 @@ from .frozen import (
     FrozenTool,
     WaitingCalls,
 )
-from .journal import AuditFields, AuditKind, Journal
+from .journal import AuditKind, Journal
 from .rules import PIN, Verdict
 from .spoken_numbers import matches
 
@@ -89,15 +89,15 @@ class Addressee:
         """Return an identity of the speaker that is the same in all conversations."""
         return self.user_id or self.device_id or ""
 
-    def audited(self, action_id: str, outcome: str) -> AuditFields:
+    def audited(self, action_id: str, outcome: str) -> dict[str, Any]:
         """Return what the audit log keeps of a step, without the question and the answer."""
-        return AuditFields(
-            user_id=self.user_id,
-            device_id=self.device_id,
-            conversation_id=self.conversation_id or None,
-            action_id=action_id,
-            outcome=outcome,
-        )
+        return {
+            "user_id": self.user_id,
+            "device_id": self.device_id,
+            "conversation_id": self.conversation_id or None,
+            "action_id": action_id,
+            "outcome": outcome,
+        }
 
     @property
     def after_restart(self) -> Addressee:
@@ -192,7 +192,7 @@ class PendingAction:
             "expires_at": self.expires_at.isoformat(),
         }
 
-    def audited(self, outcome: str) -> AuditFields:
+    def audited(self, outcome: str) -> dict[str, Any]:
         """Return what the audit log keeps of a step: no service if the calls differ or are none."""
         services = {
             f"{call.domain}.{call.service}"
