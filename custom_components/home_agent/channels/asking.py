@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, override
+from typing import Any, Final
 
 from homeassistant.auth.models import User
 from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
 from homeassistant.const import ATTR_DEVICE_CLASS, STATE_ON
-from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util.ulid import ulid_now
 
@@ -21,7 +21,6 @@ from ..knowledge.speaker import Speaker, Surface, async_speaker_at, pipeline_of
 from ..safety.answers import Answer, read_reply
 from ..safety.confirmation import (
     ActionOutcome,
-    ConfirmationChannel,
     ConfirmationRefused,
     Confirmations,
     OwnQuestion,
@@ -82,7 +81,7 @@ class Chosen:
     by: str
 
 
-class Questions(ConfirmationChannel):
+class Questions:
     """Asks whether to do something, and has it done after a yes; or asks for one of several answers."""
 
     def __init__(
@@ -103,20 +102,13 @@ class Questions(ConfirmationChannel):
         self._guard = guard
         self._confirmations = confirmations
         self._emitter = emitter
-        self._asked: dict[str, asyncio.Future[ActionOutcome]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     @callback
-    def async_start(self) -> CALLBACK_TYPE:
-        """Begin to hear how questions end; return how to stop."""
-        self._confirmations.channels.append(self)
-
-        @callback
-        def stop() -> None:
-            for task in self._tasks:
-                task.cancel()
-
-        return stop
+    def async_stop(self) -> None:
+        """Ask nothing more."""
+        for task in self._tasks:
+            task.cancel()
 
     @callback
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -190,29 +182,16 @@ class Questions(ConfirmationChannel):
         own = OwnQuestion(
             users=frozenset(users), lead=await lead(language), seconds=seconds, verdict=max(verdicts)
         )
-        done: asyncio.Future[ActionOutcome] = self._hass.loop.create_future()
-        self._asked[draft.action_id] = done
         action_id = draft.action_id
         try:
             action = await self._confirmations.async_open(draft, unattended=True, own=own)
             if speakers:
                 self.begin(self._async_propose_aloud(action, speakers, lead))
-            return await done
+            return await action.ended
         finally:
-            del self._asked[action_id]
             for left in self._confirmations.pending:
                 if left.id == action_id:  # the one who asked has gone
                     await self._confirmations.async_drop(left, ActionOutcome.WITHDRAWN)
-
-    @override
-    async def async_ask(self, action: PendingAction) -> None:
-        """Do nothing: what is asked aloud is asked by `async_propose`."""
-
-    @override
-    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
-        """Tell the one who asked how a question ended."""
-        if (done := self._asked.get(action.id)) is not None and not done.done():
-            done.set_result(outcome)
 
     @callback
     def reaches(self, receivers: Receivers) -> bool:

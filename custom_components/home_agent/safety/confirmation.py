@@ -31,7 +31,7 @@ from ..const import (
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..knowledge.speaker import PERSON, Speaker, entity_of_person
-from ..store import UNREADABLE, KeptStore, StoredFile, dump, load, read_moment
+from ..store import KeptStore, StoredFile, dump, load, read_list, read_moment
 from ..texts import without_embeds
 from .frozen import (
     CallOrigin,
@@ -172,6 +172,8 @@ class PendingAction:
     rest: str = ""
     """What else was said beside an answer that did not settle it."""
     stop_timer: Callable[[], None] = lambda: None
+    ended: asyncio.Future[ActionOutcome]
+    """How it ended, at last."""
 
     def answered_by(self, speaker: Speaker) -> None:
         """Have the calls made with the rights of the one who has said yes."""
@@ -244,18 +246,14 @@ class ConfirmationStore(StoredFile):
     async def async_load(self) -> None:
         """Read the actions that were pending when Home Assistant stopped."""
         content = await self._store.async_read()
-        tries = content.pop(WRONG_PINS, [])
-        if isinstance(tries, list):
-            self._wrong_pins = [at for item in tries if (at := _read(read_moment, item))]
         self._waiting = {entry_id: items for entry_id, items in content.items() if isinstance(items, list)}
+        self._wrong_pins, _unread = read_list(self._waiting.pop(WRONG_PINS, []), read_moment)
 
     @callback
     def take_lost(self, entry_id: str) -> list[Lost]:
         """Return the lost actions of an entry, once."""
         stored = self._waiting.pop(entry_id, [])
-        return [
-            lost for item in stored if (lost := _read(lambda kept: load(Lost, {**kept, "owner": kept}), item))
-        ]
+        return read_list(stored, lambda item: load(Lost, {**item, "owner": item}))[0]
 
     @callback
     def note(self, entry_id: str, waiting: Iterable[PendingAction]) -> None:
@@ -293,14 +291,6 @@ class ConfirmationStore(StoredFile):
     def _content(self) -> dict[str, Any]:
         waiting = {entry_id: list(items) for entry_id, items in self._waiting.items() if items}
         return {**waiting, WRONG_PINS: dump(self._wrong_pins)}
-
-
-def _read[T](read: Callable[[Any], T], item: object) -> T | None:
-    """Return one stored item; None for invalid data."""
-    try:
-        return read(item)
-    except UNREADABLE:
-        return None
 
 
 class Pins:
@@ -473,6 +463,7 @@ class Confirmations:
             unattended=unattended,
             own=own,
             wants_pin=by_rule,
+            ended=self._hass.loop.create_future(),
         )
         for older in self.pending:
             if older.owner == action.owner and not unattended:
@@ -647,6 +638,8 @@ class Confirmations:
     async def _async_end(self, action: PendingAction, outcome: ActionOutcome) -> None:
         self._pending.pop(action.id, None)
         action.stop_timer()
+        if not action.ended.done():
+            action.ended.set_result(outcome)
         if (
             outcome in (ActionOutcome.EXPIRED, ActionOutcome.WITHDRAWN, ActionOutcome.WRONG_PIN)
             and not action.unattended

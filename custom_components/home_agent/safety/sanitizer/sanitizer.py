@@ -7,7 +7,7 @@ sentence that says how to make it generic.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from math import log
 import re
@@ -124,28 +124,21 @@ PRIVATE: Final = "private words"
 _SENTENCE: Final = lazy_regex(r".+?(?:(?<![.!?;])[.!?;]++(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*", re.DOTALL)
 
 
-@dataclass(slots=True)
 class Shortener:
-    """Leaves sentences out, and changes words in those that stay."""
+    """Leaves sentences out, and changes words in those that stay.
 
-    texts: Iterable[str]
-    """Memories that are withheld: a sentence with most of the words of one is left out."""
-    names: Iterable[str]
-    """Names of entities whose states stay at home: a sentence that contains one is left out."""
-    said: str
-    """What the person has just said is the person's to send."""
-    sanitize: Callable[[str], str | None]
-    """Returns a sentence as it may leave; None if it may not."""
-    found: set[str] = field(default_factory=set)
-    _telling: list[set[str]] = field(init=False)
-    _names: list[str] = field(init=False)
+    A sentence with most of the words of one of `texts`, or with one of `names`, is left out. What the person
+    has just `said` is the person's to send. `sanitize` returns a sentence as it may leave, or None.
+    """
 
-    def __post_init__(self) -> None:
-        """Take the words of withheld content, without those that the person has just said."""
-        said = _stems(self.said)
-        told = (_stems(text) - said for text in self.texts)
-        self._telling = [stems for stems in told if stems]
-        self._names = [fold_letters(name) for name in self.names if len(name) > SHORTEST]
+    def __init__(
+        self, texts: Iterable[str], names: Iterable[str], said: str, sanitize: Callable[[str], str | None]
+    ) -> None:
+        self.found: set[str] = set()
+        self._sanitize = sanitize
+        own = _stems(said)
+        self._telling = [stems for text in texts if (stems := _stems(text) - own)]
+        self._names = [fold_letters(name) for name in names if len(name) > SHORTEST]
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return JSON with each of its texts as it may be read."""
@@ -174,7 +167,7 @@ class Shortener:
         if self._is_untold(sentence):
             return f"{LEFT_OUT} "
         bare = sentence.strip()
-        cleaned = self.sanitize(bare) if bare else bare
+        cleaned = self._sanitize(bare) if bare else bare
         if cleaned == bare:
             return sentence
         self.found.add(PRIVATE)
