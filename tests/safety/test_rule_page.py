@@ -19,7 +19,6 @@ from homeassistant.helpers import (
 from tests.helpers.options_pages import is_saved, page, save, selector_of, shown
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
 from tests.helpers.secure_house import SecureHouse
-from tests.servers.model_server import ModelServer
 
 __all__ = ["dialog"]
 
@@ -192,24 +191,20 @@ async def test_a_rule_that_cannot_apply_is_refused(
         assert (result["description_placeholders"] or {}).get("name") == named
 
 
-async def test_presence_needs_persons(
-    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
-) -> None:
+async def test_presence_needs_persons(secure: SecureHouse, entry: MockConfigEntry) -> None:
     for entity_id in ("person.anna", "person.mia"):
-        hass.states.async_remove(entity_id)
+        secure.hass.states.async_remove(entity_id)
     choice = {"decision": "Never", "places": ["Nursery"], "presence": "Nobody is at home"}
-    result = await save_rule(hass, entry, choice)
+    result = await save_rule(secure.hass, entry, choice)
     assert result["errors"] == {"policy_choices": "choice_no_persons"}
 
 
-async def test_the_owner_of_a_satellite_needs_no_account(
-    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
-) -> None:
+async def test_the_owner_of_a_satellite_needs_no_account(secure: SecureHouse, entry: MockConfigEntry) -> None:
     """Who speaks to the satellite in her room is taken for Mia by a rule that limits."""
     owners = [{"device": "satellite-1", "person": "person.mia"}]
-    hass.config_entries.async_update_entry(entry, options={**entry.options, "device_persons": owners})
+    secure.hass.config_entries.async_update_entry(entry, options={**entry.options, "device_persons": owners})
     choice = {"decision": "Never", "whom": ["Mia"]}
-    assert is_saved(await save_rule(hass, entry, choice))
+    assert is_saved(await save_rule(secure.hass, entry, choice))
 
 
 async def test_devices_to_choose_from(
@@ -263,7 +258,7 @@ async def test_rules_of_an_earlier_release(
 
 
 async def test_what_stops_matching_is_an_issue(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, dialog: Dialogs
+    hass: HomeAssistant, secure: SecureHouse, dialog: Dialogs
 ) -> None:
     """Deleted floors, labels, persons and rooms are named; a renamed person is followed."""
     choices = [
@@ -273,7 +268,7 @@ async def test_what_stops_matching_is_an_issue(
     ]
     registry = er.async_get(hass)
     pins = [{"person": "person.anna", "pin": "a hash"}]
-    agent = await secure.async_agent(model_server, {"policy_choices": choices, "policy_pins": pins})
+    agent = await secure.async_with({"policy_choices": choices, "policy_pins": pins})
 
     def told() -> list[str]:
         issue = ir.async_get(hass).async_get_issue(DOMAIN, only(hass, RULES))
