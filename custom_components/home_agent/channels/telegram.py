@@ -110,7 +110,6 @@ class TelegramQuestions(ConfirmationChannel):
 
     @callback
     def _users(self) -> dict[int, str]:
-        """Return the Home Assistant user of each chat that has one."""
         users = {chat: user_id_of(self._hass, person) for chat, person in self._persons.items()}
         return {chat: user_id for chat, user_id in users.items() if user_id is not None}
 
@@ -298,7 +297,6 @@ class TelegramQuestions(ConfirmationChannel):
         return await self._async_answer(shown, user, numbered.get(key, key))
 
     async def _async_approve(self, action: PendingAction, user: User, pin: str | None) -> str:
-        """Do what was asked about; return what is said."""
         approving = self._confirmations.async_approve(action.id, user=user, pin=pin)
         said, _err = await async_carry_out(self._hass, action, action.speaker.language, approving)
         return said
@@ -663,7 +661,6 @@ class TelegramBridge:
                 return await self._async_say("telegram_help")
 
     async def _async_may_see(self, user: User) -> Callable[[Memory], bool]:
-        """Return a filter for the memories of a person and of the household."""
         person = await async_person_of_user(self._hass, user.id)
         return partial(is_visible, person_id=person.id if person else None)
 
@@ -701,7 +698,8 @@ class TelegramBridge:
 
     async def _async_search_log(self, user: User) -> str:
         """List what was searched for on the web: all for an administrator, else this user's own."""
-        journal, lines = self._entry.runtime_data.handler.guard.journal, []
+        journal = self._entry.runtime_data.handler.guard.journal
+        lines: list[str] = []
         for row in journal.entries(MAX_ENTRIES, AuditKind.SEARCH):
             if (user.is_admin or row.get("user_id") == user.id) and len(lines) < MAX_SHOWN:
                 at = dt_util.parse_datetime(row["at"])

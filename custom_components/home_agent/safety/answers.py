@@ -342,7 +342,6 @@ def _orders(language: str, ordered: Ordered) -> frozenset[str]:
 
 @lru_cache(maxsize=32)
 def _targets(language: str, ordered: Ordered) -> frozenset[str]:
-    """Return how a person may name the only target, folded."""
     names = [fold_word(name) for name in ordered.names]
     articles = _folded(words(language, "names.articles"))
     return frozenset((*names, *(f"{article} {name}" for article in articles for name in names)))

@@ -3,7 +3,6 @@
 What was asked is frozen. It runs at most once, in time, and only on the word of the one who asked for it.
 """
 
-from abc import ABC, abstractmethod
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -246,7 +245,7 @@ class ConfirmationStore(StoredFile):
     async def async_load(self) -> None:
         """Read the actions that were pending when Home Assistant stopped."""
         content = await self._store.async_read()
-        self._waiting = {entry_id: items for entry_id, items in content.items() if isinstance(items, list)}
+        self._waiting = {key: items for key, items in content.items() if isinstance(items, list)}
         self._wrong_pins, _unread = read_list(self._waiting.pop(WRONG_PINS, []), read_moment)
 
     @callback
@@ -300,7 +299,8 @@ class Pins:
         self._hass = hass
         self._household: str = settings[CONF_POLICY_PIN]
         self._own: dict[str, str] = {item[PERSON]: item[PIN] for item in settings[CONF_POLICY_PINS]}
-        self._always: bool = settings[CONF_POLICY_PIN_ALWAYS]
+        self.always: bool = settings[CONF_POLICY_PIN_ALWAYS]
+        """Whether every confirmation needs the PIN."""
 
     def __bool__(self) -> bool:
         """Return whether there is any PIN."""
@@ -315,11 +315,6 @@ class Pins:
         user_id = speaker.context.user_id
         person = user_id and entity_of_person(self._hass, person_id=None, user_id=user_id)
         return self._own.get(person or "", self._household)
-
-    @callback
-    def always_for(self, speaker: Speaker) -> bool:
-        """Return whether every confirmation of a speaker needs the PIN."""
-        return self._always and bool(self.of(speaker))
 
 
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]
@@ -347,17 +342,15 @@ class ConfirmationRefused(HomeAgentError):
         super().__init__()
 
 
-class ConfirmationChannel(ABC):
+class ConfirmationChannel:
     """A way to ask people beside the conversation: a notification, a messenger, a panel.
 
     An answer goes to `Confirmations.async_approve` or `async_reject`, with the user who gave it.
     """
 
-    @abstractmethod
     async def async_ask(self, action: PendingAction) -> None:
         """Ask about an action."""
 
-    @abstractmethod
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question back: it has its answer."""
 
@@ -415,11 +408,7 @@ class Confirmations:
                 lost.owner.after_restart, lost.expires_at + REMEMBERED_LOST, ActionOutcome.RESTARTED
             )
             audited = lost.owner.audited(lost.action_id, ActionOutcome.RESTARTED.value)
-            self._journal.note(AuditKind.CONFIRMATION, **audited)
-            self._emitter.fire(
-                EVENT_CONFIRMATION_RESOLVED,
-                {"action_id": lost.action_id, "outcome": ActionOutcome.RESTARTED.value},
-            )
+            self._note_resolved(audited, Context())
 
     async def async_stop(self) -> None:
         """Withdraw everything: the policy may have changed when the entry comes back."""
@@ -440,7 +429,7 @@ class Confirmations:
             asked = [answerer]
         elif own is not None:
             asked += [replace(action.speaker, context=Context(user_id=user_id)) for user_id in own.users]
-        return any(map(self._pins.always_for, asked))
+        return self._pins.always and any(map(self._pins.of, asked))
 
     async def async_open(
         self, draft: WaitingCalls, *, unattended: bool = False, own: OwnQuestion | None = None
@@ -588,7 +577,6 @@ class Confirmations:
             await self._async_end(action, outcome)
 
     def _find(self, action_id: str) -> PendingAction:
-        """Return a pending action. Raises ConfirmationRefused if there is none."""
         action = self._pending.get(action_id)
         if action is None or self._is_late(action):
             raise ConfirmationRefused(Refusal.UNKNOWN)
@@ -646,13 +634,14 @@ class Confirmations:
         ):
             self._remember(action.owner, dt_util.utcnow() + REMEMBERED, outcome)
         self._store.note(self._entry_id, self.pending)
-        self._journal.note(AuditKind.CONFIRMATION, **action.audited(outcome.value))
-        self._emitter.fire(
-            EVENT_CONFIRMATION_RESOLVED,
-            {"action_id": action.id, "outcome": outcome.value},
-            action.speaker.context,
-        )
+        self._note_resolved(action.audited(outcome.value), action.speaker.context)
         await self._async_tell(lambda channel: channel.async_settled(action, outcome))
+
+    @callback
+    def _note_resolved(self, audited: Mapping[str, Any], context: Context) -> None:
+        self._journal.note(AuditKind.CONFIRMATION, **audited)
+        resolved = {key: audited[key] for key in ("action_id", "outcome")}
+        self._emitter.fire(EVENT_CONFIRMATION_RESOLVED, resolved, context)
 
     async def _async_tell(self, tell: Callable[[ConfirmationChannel], Awaitable[None]]) -> None:
         """Tell all channels; one that fails does not stop the others."""

@@ -86,7 +86,6 @@ def redacted(args: Mapping[str, Any], tool_name: str = "") -> dict[str, Any]:
 
 
 def _redacted(value: Any, key: object, depth: int, *, guarded: bool) -> Any:
-    """Return one value without secrets, and without numbers if `guarded`."""
     if value is None or value == "":
         return value
     if is_secret(key) or depth == 0 or (guarded and _is_number(value)):

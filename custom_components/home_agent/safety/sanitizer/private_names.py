@@ -293,7 +293,6 @@ _TABLE: Final[tuple[tuple[PrivateKind, re.Pattern[str], Callable[[str], bool]], 
 
 @composed
 def _public_codes() -> re.Pattern[str]:
-    """Return the pattern of codes that everyone may know."""
     return lazy_regex(
         f"{_inside('public_codes')}[ -]?{_inside('code_words')}|{_any('public_code_phrases')}",
         re.IGNORECASE,
@@ -555,7 +554,6 @@ async def async_names(hass: HomeAssistant) -> Names:
 
 
 def _names(hass: HomeAssistant) -> Iterator[tuple[PrivateKind, str]]:
-    """Yield names with their kinds; some come twice."""
     yield from _places(hass)
     for state in hass.states.async_all():
         kind = PrivateKind.DEVICE

@@ -174,7 +174,6 @@ class Shortener:
         return f"{LEFT_OUT} " if cleaned is None else sentence.replace(bare, cleaned)
 
     def _is_untold(self, sentence: str) -> bool:
-        """Return whether a sentence tells withheld content, and record what that is."""
         stems, folded = _stems(sentence), fold_letters(sentence)
         if any(len(stems & told) >= ALIKE * len(told) for told in self._telling):
             self.found.add(MEMORIES)
@@ -351,7 +350,6 @@ class Sanitizer:
             return self._finder
 
     def _checked(self, text: str, finder: NameFinder, sending: Sending) -> Sanitized:
-        """Find and replace; runs in a worker thread."""
         findings = self._findings(text, finder, sending)
         findings += (Finding(0, len(text), kind) for kind in _unfit([text], sending))
         if not findings:
