@@ -100,7 +100,7 @@ async def test_settled_elsewhere(hass: HomeAssistant, secure: SecureHouse, phone
 
 async def test_pin_on_the_phone(hass: HomeAssistant, secure: SecureHouse, phones: Phones) -> None:
     """With a PIN the phone asks for it; a wrong one is told and can be tried again, three times in all."""
-    pin = await hass.async_add_executor_job(hash_pin, PIN)
+    pin = hash_pin(PIN)
     agent = await secure.async_with({"notify_targets": TARGETS, "policy_pin": pin})
     await ask(agent, context=anna(secure))
     (push,) = phones.of("anna")

@@ -25,7 +25,7 @@ from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import MATCH_ALL
-from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.core import Context, Event, EventOrigin, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action, speech
@@ -196,15 +196,8 @@ async def test_reload_and_restart(
 
 async def test_pin(hass: HomeAssistant, secure: SecureHouse) -> None:
     """With a PIN a yes is not enough; the PIN is in no log, event, store or chat log."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    agent = await secure.async_with(options)
-    seen: list[str] = []
-
-    @callback
-    def note(event: Event) -> None:
-        seen.append(json.dumps(event.as_dict(), default=str))
-
-    hass.bus.async_listen(MATCH_ALL, note)
+    agent = await secure.async_with({"policy_pin": hash_pin(PIN)})
+    events = async_capture_events(hass, MATCH_ALL)
     asked = await ask(agent)
     same = {"conversation_id": asked.conversation_id}
     assert speech(asked) == "Should I unlock the Front Door? I need the PIN for that."
@@ -223,6 +216,7 @@ async def test_pin(hass: HomeAssistant, secure: SecureHouse) -> None:
     shared = hass.data[DATA_SHARED]
     await shared.history.async_flush()
     log = hass.data[DATA_CHAT_LOGS][asked.conversation_id]
+    seen = [json.dumps(event.as_dict(), default=str) for event in events]
     places = [*seen, json.dumps(secure.server.chats[0].json), str(log.content), str(shared.history.__dict__)]
     for place in places:
         # Between other digits it is the fraction of a second.
@@ -233,7 +227,7 @@ async def test_pin(hass: HomeAssistant, secure: SecureHouse) -> None:
 
 async def test_a_pin_that_nobody_asked_for(hass: HomeAssistant, secure: SecureHouse) -> None:
     """No model reads it, nor whether it was right: a number alone is masked while there is a PIN."""
-    hashed = await hass.async_add_executor_job(hash_pin, PIN)
+    hashed = hash_pin(PIN)
     for options, masked in (({"policy_pin": hashed}, True), ({}, False)):
         agent = await secure.async_with(options)
         for sentence in ("forty-seven eleven", "4711", "the PIN is 1234", "vier sieben eins eins"):
@@ -250,9 +244,8 @@ async def test_wrong_pins_are_counted_for_the_home(
     hass: HomeAssistant, secure: SecureHouse, hass_storage: dict[str, Any]
 ) -> None:
     """Another agent, a reload and a restart give no further tries."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    agent = await secure.async_with(options)
-    further = (await async_add_further(hass, agent, **options)).at_satellite()
+    agent = await secure.async_with({"policy_pin": hash_pin(PIN)})
+    further = (await async_add_further(hass, agent, policy_pin=hash_pin(PIN))).at_satellite()
     for guesser, count in ((agent, 5), (further, 4), (agent, 1)):
         for guess in range(count):
             if not guess % 2:
@@ -272,8 +265,7 @@ async def test_wrong_pins_are_counted_for_the_home(
 
 async def test_pins_at_the_same_time(hass: HomeAssistant, secure: SecureHouse) -> None:
     """A hundred guesses at once are three guesses."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "0050")}
-    agent = await secure.async_with(options)
+    agent = await secure.async_with({"policy_pin": hash_pin("0050")})
     await ask(agent)
     (action_id,) = pending_ids(hass)
     confirmations = agent.entry.runtime_data.confirmations
@@ -394,8 +386,7 @@ async def test_throttle(secure: SecureHouse) -> None:
 
 async def test_masked_before_the_store(hass: HomeAssistant, secure: SecureHouse) -> None:
     """A PIN that comes a moment too late is not stored either."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    agent = await secure.async_with(options)
+    agent = await secure.async_with({"policy_pin": hash_pin(PIN)})
     async_capture_events(hass, EVENT_HISTORY_SAVED)
     asked = await ask(agent)
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=61))

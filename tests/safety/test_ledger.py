@@ -20,7 +20,6 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.undo import LIGHT, control, undo_service
-from tests.servers.model_server import ModelServer
 
 
 def actions(agent: Agent) -> list[RecordedAction]:
@@ -42,9 +41,7 @@ async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, agent: Agent
     assert (await undo_service(hass))["restored"] == {}
 
 
-async def test_codes_are_never_kept(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
-) -> None:
+async def test_codes_are_never_kept(hass: HomeAssistant, hass_storage: dict[str, Any], agent: Agent) -> None:
     """Neither in memory nor on disk."""
     hass.states.async_set("lock.shed", "unlocked", {})
     async_expose_entity(hass, "conversation", "lock.shed", True)
@@ -73,9 +70,7 @@ async def test_passwords_are_never_kept(hass: HomeAssistant) -> None:
     assert Journal(hass, lambda: None).show(["input_text.wifi"]) == {"input_text.wifi": EarlierState("")}
 
 
-async def test_a_restart(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
-) -> None:
+async def test_a_restart(hass: HomeAssistant, hass_storage: dict[str, Any], agent: Agent) -> None:
     """The last calls are written soon, read again, and can still be put back."""
     await agent.act(control("turn_on"))
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=30))

@@ -120,10 +120,9 @@ async def test_what_was_confirmed_is_not_asked_again(secure: SecureHouse, agent:
     assert secure.moved() == BOTH[:1]
 
 
-async def test_the_rest_waits_for_the_pin(hass: HomeAssistant, secure: SecureHouse) -> None:
+async def test_the_rest_waits_for_the_pin(secure: SecureHouse) -> None:
     """And so does the action itself."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
-    talk = await Conversation.async_asked(await secure.async_with(options))
+    talk = await Conversation.async_asked(await secure.async_with({"policy_pin": hash_pin("4711")}))
     assert await talk.answer(YES_AND) == "I need the PIN for that."
     assert await talk.answer("hm") == f"{QUESTION} I need the PIN for that."
     assert secure.moved() == []

@@ -26,7 +26,7 @@ async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
 
 async def with_pins(secure: SecureHouse, server: ModelServer, *rules: dict[str, Any], always: bool) -> Agent:
     """Return an agent of a household with two PINs."""
-    hashes = [await secure.hass.async_add_executor_job(hash_pin, pin) for pin in (HOUSEHOLD, ANNAS)]
+    hashes = [hash_pin(pin) for pin in (HOUSEHOLD, ANNAS)]
     options = {
         "policy_choices": list(rules),
         "policy_pin": hashes[0],

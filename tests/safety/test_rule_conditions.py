@@ -344,7 +344,7 @@ async def test_every_path(
 async def test_a_pin_on_every_path(hass: HomeAssistant, secure: SecureHouse, path: str) -> None:
     """A rule that asks for the PIN does so however the lamp is reached; a yes is not enough."""
     await furnish_paths(hass)
-    pin = await hass.async_add_executor_job(hash_pin, "4711")
+    pin = hash_pin("4711")
     options = {
         "policy_choices": [rule("pin", areas=["nursery"])],
         "policy_pin": pin,

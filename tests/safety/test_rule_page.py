@@ -70,13 +70,6 @@ WORDS = {
         "presence": "Anna ist nicht zu Hause",
         "whom": ["Gäste", "Alle in Nursery", "Außer Administratoren"],
     },
-    "it": {
-        "decision": "Mai",
-        "places": ["Nursery", "Upstairs (piano)", "Party (etichetta)"],
-        "hours": ["Sabato", "20:00-07:00"],
-        "presence": "Anna è fuori",
-        "whom": ["Ospiti", "Chiunque in Nursery", "Tranne amministratori"],
-    },
 }
 STORED = {
     "decision": "never",
@@ -191,20 +184,16 @@ async def test_a_rule_that_cannot_apply_is_refused(
         assert (result["description_placeholders"] or {}).get("name") == named
 
 
-async def test_presence_needs_persons(secure: SecureHouse, entry: MockConfigEntry) -> None:
-    for entity_id in ("person.anna", "person.mia"):
-        secure.hass.states.async_remove(entity_id)
-    choice = {"decision": "Never", "places": ["Nursery"], "presence": "Nobody is at home"}
-    result = await save_rule(secure.hass, entry, choice)
-    assert result["errors"] == {"policy_choices": "choice_no_persons"}
-
-
-async def test_the_owner_of_a_satellite_needs_no_account(secure: SecureHouse, entry: MockConfigEntry) -> None:
-    """Who speaks to the satellite in her room is taken for Mia by a rule that limits."""
+async def test_persons_that_a_rule_needs(secure: SecureHouse, entry: MockConfigEntry) -> None:
+    """The owner of a satellite needs no account; presence is nobody's where there are no persons."""
+    hass, never = secure.hass, {"decision": "Never"}
     owners = [{"device": "satellite-1", "person": "person.mia"}]
-    secure.hass.config_entries.async_update_entry(entry, options={**entry.options, "device_persons": owners})
-    choice = {"decision": "Never", "whom": ["Mia"]}
-    assert is_saved(await save_rule(secure.hass, entry, choice))
+    hass.config_entries.async_update_entry(entry, options={**entry.options, "device_persons": owners})
+    assert is_saved(await save_rule(hass, entry, {**never, "whom": ["Mia"]}))
+    for entity_id in ("person.anna", "person.mia"):
+        hass.states.async_remove(entity_id)
+    result = await save_rule(hass, entry, {**never, "places": ["Nursery"], "presence": "Nobody is at home"})
+    assert result["errors"] == {"policy_choices": "choice_no_persons"}
 
 
 async def test_devices_to_choose_from(

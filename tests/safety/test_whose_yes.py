@@ -114,10 +114,9 @@ async def test_an_automation_may_reject(secure: SecureHouse, agent: Agent, way: 
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_an_automation_with_the_pin(hass: HomeAssistant, secure: SecureHouse, way: Any) -> None:
+async def test_an_automation_with_the_pin(secure: SecureHouse, way: Any) -> None:
     """A yes is not enough, the right PIN is; the model reads neither."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    agent = await secure.async_with(options)
+    agent = await secure.async_with({"policy_pin": hash_pin(PIN)})
     obey(agent)
     _, conversation_id = await way(agent, "unlock the front door")
     requests = len(secure.server.chats)
@@ -163,8 +162,7 @@ async def test_another_person_or_device(secure: SecureHouse, agent: Agent, other
 
 async def test_guesses_across_actions(hass: HomeAssistant, secure: SecureHouse) -> None:
     """Guesses for many actions at once are looked at one after the other, ten of them in an hour."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "0039")}
-    agent = await secure.async_with(options)
+    agent = await secure.async_with({"policy_pin": hash_pin("0039")})
     anna = Context(user_id=secure.anna.id)
     for _ in range(20):
         await call_action(hass, "execute_tool", {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]}, anna)
@@ -194,7 +192,7 @@ async def test_nobody_crowds_out_another(hass: HomeAssistant, secure: SecureHous
             {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]},
             Context(user_id=secure.ben.id),
         )
-    assert len(pending_ids(hass)) == 20
+    assert len(pending_ids(hass)) == 21
     again = Context(user_id=secure.anna.id)
     await agent.say("yes", conversation_id=asked.conversation_id, context=again)
     assert secure.moved() == RAN

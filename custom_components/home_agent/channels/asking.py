@@ -9,13 +9,13 @@ from homeassistant.auth.models import User
 from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
 from homeassistant.const import ATTR_DEVICE_CLASS, STATE_ON
 from homeassistant.core import Context, HomeAssistant, callback
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.util.ulid import ulid_now
 
 from ..agent.describe import async_carry_out, async_phrase, async_question, ordered
 from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, CONF_NOTIFY_TARGETS, LOGGER
 from ..domains.features import supports
-from ..errors import ToolExecutionError
+from ..errors import HomeAgentError, ToolExecutionError
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker, Surface, async_speaker_at, pipeline_of
 from ..safety.answers import Answer, read_reply
@@ -28,19 +28,23 @@ from ..safety.confirmation import (
 )
 from ..safety.frozen import ServiceCall
 from ..safety.rules import Verdict
-from ..texts import fold
+from ..texts import fold, one_line
 from ..tools.control.planning import propose
+from ..tools.everyday.notify_tool import Inquiry
 from ..tools.guard import Guard
+from ..tools.messages import heard_on
 from ..tools.own_calls import async_announce, async_ask_question
 from ..tools.recipients import (
     ChatQuestion,
     PersonalChats,
     Route,
     chats_of,
+    is_spoken,
     read_targets,
     route_to,
     user_id_of,
 )
+from .announcing import Announcer
 from .phones import CLEAR, async_on_press, async_send_to, tagged
 
 SATELLITE: Final = "assist_satellite"
@@ -150,25 +154,21 @@ class Questions:
         Each receiver is judged before they are asked, and again with their answer. The first answer counts.
         """
         language = self._hass.config.language
-        verdicts: list[Verdict] = []
-        users: set[str] = set()
-        speakers: dict[str, Speaker] = {}
+        asked: dict[str, Speaker] = {}
         for user_id in filter(None, (user_id_of(self._hass, person) for person in receivers.persons)):
-            speaker = Speaker(context=Context(user_id=user_id), language=language)
-            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
-                users.add(user_id)
-                verdicts.append(verdict)
+            asked[user_id] = Speaker(context=Context(user_id=user_id), language=language)
         for entity_id in receivers.satellites[:MAX_SATELLITES]:
             entry = er.async_get(self._hass).async_get(entity_id)
             device_id = entry.device_id if entry else None
             spoken = language_of(self._hass, entity_id)
             speaker = await async_speaker_at(self._hass, Context(), spoken, device_id, self._owners)
-            speaker = replace(speaker, voice=True, surface=Surface.VOICE)
-            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
-                speakers[entity_id] = speaker
-                verdicts.append(verdict)
+            asked[entity_id] = replace(speaker, voice=True, surface=Surface.VOICE)
+        verdicts = {key: await self._guard.async_verdict(proposal, asked[key]) for key in asked}
+        verdicts = {key: verdict for key, verdict in verdicts.items() if verdict is not Verdict.BLOCK}
         if not verdicts:
             return None
+        strictest = max(verdicts.values())
+        speakers = {key: asked[key] for key in verdicts if asked[key].voice}
         draft = self._guard.draft_of(
             proposal,
             Speaker(
@@ -177,11 +177,10 @@ class Questions:
                 surface=Surface.AUTOMATION,
                 conversation_id=f"asked {ulid_now()}",
             ),
-            pin=max(verdicts) is Verdict.PIN,
+            pin=strictest is Verdict.PIN,
         )
-        own = OwnQuestion(
-            users=frozenset(users), lead=await lead(language), seconds=seconds, verdict=max(verdicts)
-        )
+        users = frozenset(verdicts.keys() - speakers)
+        own = OwnQuestion(users=users, lead=await lead(language), seconds=seconds, verdict=strictest)
         action_id = draft.action_id
         try:
             action = await self._confirmations.async_open(draft, unattended=True, own=own)
@@ -359,6 +358,55 @@ class Questions:
         data = tagged(f"home_agent_{asked_id}", **details)
         messages = {route: {"message": message, **data} for route in routes}
         await async_send_to(self._hass, messages, Context(), "a question was not sent", self._emitter)
+
+
+ALOUD_SECONDS: Final = 120
+WRITTEN_SECONDS: Final = 15 * 60
+MAX_ANSWER: Final = 300
+
+
+class Intercom:
+    """Puts questions of people to others: aloud, else in writing. No model reads the reply."""
+
+    def __init__(self, hass: HomeAssistant, guard: Guard, asker: Questions, announcer: Announcer) -> None:
+        self._hass = hass
+        self._guard = guard
+        self._asker = asker
+        self._announcer = announcer
+
+    async def async_ask(self, asked: Inquiry) -> None:
+        """Put a question in the background."""
+        self._asker.begin(self._async_carry(asked))
+
+    async def _async_carry(self, asked: Inquiry) -> None:
+        area, question = ar.async_get(self._hass).async_get_area(asked.speaker.area_id or ""), asked.text
+        if name := asked.speaker.person or (area.name if area else ""):
+            names = {"name": name, "question": question}
+            question = await async_phrase(self._hass, asked.owner.language, "intercom_question", **names)
+        answer = ""
+        try:
+            answer = await self._async_ask(asked, question, ALOUD_SECONDS, aloud=True)
+            answer = answer or await self._async_ask(asked, question, WRITTEN_SECONDS, aloud=False)
+        finally:  # whoever asked was promised to hear of it, also where the agent is unloaded
+            await self._announcer.async_tell_reply(asked.owner, asked.name, asked.text, answer)
+
+    async def _async_ask(self, asked: Inquiry, question: str, seconds: float, *, aloud: bool) -> str:
+        """Return what was replied, nothing if nobody has or the household no longer allows the question."""
+        calls = [call for call in asked.calls if is_spoken(call.domain, call.service) is aloud]
+        satellites = tuple(entity_id for call in calls if aloud for entity_id in heard_on(call))
+        receivers = Receivers(persons=() if aloud else asked.persons, satellites=satellites[:MAX_SATELLITES])
+        if not calls or not self._asker.reaches(receivers):
+            return ""
+        try:
+            user = await self._guard.async_user(asked.speaker)
+            for call in calls:
+                self._guard.check(call, user, asked.speaker)
+            with self._guard.journal.acting(calls, asked.speaker, {}):
+                chosen = await self._asker.async_choose(question, None, receivers, seconds)
+        except HomeAgentError as err:
+            LOGGER.info("A question was not put: %s", err)
+            return ""
+        return one_line(chosen.answer, MAX_ANSWER) if chosen else ""
 
 
 def meant(heard: str, titles: Mapping[str, str], language: str) -> str | None:

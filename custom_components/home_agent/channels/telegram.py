@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 from pathlib import Path
 import re
-from typing import Any, Final, NamedTuple, override
+from typing import Any, Final, override
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
@@ -327,7 +327,8 @@ class Chat:
     conversation_id: str | None = None
     listed: list[str] = field(default_factory=list)
     """The memories of the last list, in its order."""
-    waiting: deque[tuple[User, TelegramMessage]] = field(default_factory=deque)
+    waiting: deque[tuple[User, str, dict[str, Any]]] = field(default_factory=deque)
+    """Who has written, the type of the bot's event, and its data."""
     task: asyncio.Task[None] | None = None
     seen: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_SEEN))
     """The ids of the last messages."""
@@ -460,13 +461,6 @@ MAX_SEEN: Final = 200
 RECEIVED: Final = ("telegram_text", "telegram_command", "telegram_attachment")
 
 
-class TelegramMessage(NamedTuple):
-    """What a bot has received: the type of its event, and the data of it."""
-
-    kind: str
-    data: dict[str, Any]
-
-
 class TelegramBridge:
     """Serves the chats of one entry."""
 
@@ -540,7 +534,7 @@ class TelegramBridge:
         if len(chat.waiting) >= MAX_WAITING:
             await self._async_tell(chat.id, "telegram_too_many")
             return
-        chat.waiting.append((user, TelegramMessage(kind, data)))
+        chat.waiting.append((user, kind, data))
         if chat.task is None or chat.task.done():
             chat.task = self._entry.async_create_background_task(
                 self._hass, self._async_work(chat), "home_agent telegram"
@@ -550,9 +544,9 @@ class TelegramBridge:
         surface.set(Surface.TELEGRAM)
         written_in.set(chat.id)
         while chat.waiting:
-            user, event = chat.waiting.popleft()
+            user, kind, data = chat.waiting.popleft()
             try:
-                await self._async_answer(chat, user, event)
+                await self._async_answer(chat, user, kind, data)
             except HomeAssistantError as err:
                 LOGGER.warning("A message from Telegram was not answered: %s", err)
                 await self._async_tell(chat.id, "telegram_failed")
@@ -560,52 +554,53 @@ class TelegramBridge:
                 LOGGER.exception("A message from Telegram failed unexpectedly")
                 await self._async_tell(chat.id, "telegram_failed")
 
-    async def _async_answer(self, chat: Chat, user: User, event: TelegramMessage) -> None:
+    async def _async_answer(self, chat: Chat, user: User, kind: str, data: dict[str, Any]) -> None:
         owner = Addressee(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
-        replied_to, date = event.data.get("reply_to_message_id"), event.data.get("date")
+        replied_to, date = data.get("reply_to_message_id"), data.get("date")
         at = dt_util.parse_datetime(date) if isinstance(date, str) else date
         if at is not None and dt_util.utcnow() - at > MAX_AGE:
             await self._async_tell(chat.id, "telegram_old")
-        elif event.kind == "telegram_command":
-            said = " ".join(event.data.get("args", ()))
-            answer = await self._async_command(chat, user, event.data["command"], said)
+        elif kind == "telegram_command":
+            said = " ".join(data.get("args", ()))
+            answer = await self._async_command(chat, user, data["command"], said)
             await self._bot.async_send(chat.id, answer, markdown=False)
-        elif event.kind == "telegram_attachment" and is_picture(event.data):
-            await self._async_show(chat, user, event)
-        elif event.kind == "telegram_attachment" or not (text := event.data.get("text")):
+        elif kind == "telegram_attachment" and is_picture(data):
+            await self._async_show(chat, user, data)
+        elif kind == "telegram_attachment" or not (text := data.get("text")):
             await self._async_tell(chat.id, "telegram_text_only")
         elif told := await self._questions.async_take_pin(chat.id, user, text):
-            await self._bot.async_delete(chat.id, event.data["id"])
+            await self._bot.async_delete(chat.id, data["id"])
             await self._bot.async_send(chat.id, told)
         elif told := await self._questions.async_take_answer(chat.id, user, text, owner, replied_to):
             await self._bot.async_send(chat.id, told, markdown=False)
         else:
             if self._questions.is_pin(owner, text):
-                await self._bot.async_delete(chat.id, event.data["id"])
+                await self._bot.async_delete(chat.id, data["id"])
             await self._async_converse(chat, user, text)
 
-    async def _async_show(self, chat: Chat, user: User, event: TelegramMessage) -> None:
+    async def _async_show(self, chat: Chat, user: User, data: dict[str, Any]) -> None:
         """Let the agent answer about the photos of a message; without a caption it is asked what they show.
 
         Telegram sends each photo of an album as a message of its own.
         """
         pictures: list[str] = []
         captions: list[str] = []
-        photo: TelegramMessage | None = event
+        photo: dict[str, Any] | None = data
         while photo is not None:
             try:
                 async with self._bot.typing(chat.id):
-                    pictures.append(await async_photo(self._hass, photo.data))
+                    pictures.append(await async_photo(self._hass, photo))
             except PhotoUnusable as err:
                 await self._async_tell(chat.id, err.key)
-            captions += filter(None, [photo.data.get("text")])
+            captions += filter(None, [photo.get("text")])
             # What was sent with the one before waits already.
-            wanted = (photo.data.get("date"), photo.data.get("id", 0) + 1)
+            wanted = (photo.get("date"), photo.get("id", 0) + 1)
             photo = None
-            other = chat.waiting[0][1] if chat.waiting else event
-            is_next = (other.data.get("date"), other.data.get("id")) == wanted
-            if is_next and other.kind == event.kind and is_picture(other.data):
-                photo = chat.waiting.popleft()[1]
+            if chat.waiting:
+                _user, kind, other = chat.waiting[0]
+                is_next = (other.get("date"), other.get("id")) == wanted
+                if is_next and kind == "telegram_attachment" and is_picture(other):
+                    photo = chat.waiting.popleft()[2]
         if not pictures:
             return
         passed = sent_pictures.set(pictures)

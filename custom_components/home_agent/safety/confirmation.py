@@ -4,7 +4,6 @@ What was asked is frozen. It runs at most once, in time, and only on the word of
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -47,6 +46,7 @@ from .rules import PIN, Verdict
 from .spoken_numbers import matches
 
 MAX_PENDING: Final = 20
+"""Actions of one speaker that wait; nobody can push out what belongs to another one."""
 MAX_TRIES: Final = 3
 """Wrong PINs for one question."""
 MAX_WRONG: Final = 10
@@ -56,7 +56,6 @@ REMEMBERED: Final = timedelta(minutes=5)
 """How long after its time a late answer is still recognized."""
 REMEMBERED_LOST: Final = timedelta(minutes=10)
 """The same where a restart has denied the action."""
-MAX_REMEMBERED: Final = 100
 STORE_KEY: Final = f"{DOMAIN}.confirmations"
 WRONG_PINS: Final = "wrong_pins"
 """Key of the file beside the ids of entries."""
@@ -459,9 +458,8 @@ class Confirmations:
                 await self._async_end(older, ActionOutcome.SUPERSEDED)
         self._pending[action.id] = action
         self._remember(action.owner, action.expires_at + REMEMBERED, None)
-        while len(self._pending) > MAX_PENDING:
-            crowding = most_crowding(one.owner for one in self.pending)
-            oldest = next(one for one in self.pending if one.owner.speaker == crowding.speaker)
+        own_actions = [one for one in self.pending if one.owner.speaker == action.owner.speaker]
+        for oldest in own_actions[:-MAX_PENDING]:
             await self._async_end(oldest, ActionOutcome.WITHDRAWN)
 
         async def expire(_now: datetime) -> None:
@@ -657,17 +655,6 @@ class Confirmations:
     @callback
     def _remember(self, owner: Addressee, until: datetime, outcome: ActionOutcome | None) -> None:
         """Remember that somebody was asked, so that a late answer is recognized and a PIN is masked."""
+        now = dt_util.utcnow()
+        self._late = {one: late for one, late in self._late.items() if now < late[0]}
         self._late[owner] = until, outcome
-        while len(self._late) > MAX_REMEMBERED:
-            del self._late[most_crowding(self._late)]
-
-
-def most_crowding(owners: Iterable[Addressee]) -> Addressee:
-    """Return the first owner of the speaker who has the most entries.
-
-    Where there are too many entries, one of this speaker makes room, so that no speaker can push out what
-    belongs to another one.
-    """
-    every = list(owners)
-    counted = Counter(owner.speaker for owner in every)
-    return max(every, key=lambda owner: counted[owner.speaker])

@@ -143,22 +143,15 @@ def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[ScriptStep]:
         for part in node:
             yield from steps(part, variables)
         return
-    if not isinstance(node, Mapping):
-        yield UNKNOWN
-        return
-    if node.get("enabled") is False:
-        return
-    try:
-        kind = cv.determine_script_action(dict(node))
-    except ValueError:
-        yield UNKNOWN
-        return
-    if kind not in QUIET:
-        yield from _step(kind, node, variables)
-
-
-def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[ScriptStep]:
+    kind = ""
+    if isinstance(node, Mapping):
+        if node.get("enabled") is False:
+            return
+        with suppress(ValueError):
+            kind = cv.determine_script_action(dict(node))
     match kind:
+        case _ if kind in QUIET:
+            return
         case cv.SCRIPT_ACTION_CALL_SERVICE:
             yield _service(node, variables)
         case cv.SCRIPT_ACTION_ACTIVATE_SCENE:
@@ -177,18 +170,14 @@ def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> I
         case cv.SCRIPT_ACTION_FIRE_EVENT:
             yield ScriptStep(domain="event", service="fire")
         case cv.SCRIPT_ACTION_CHOOSE:
-            for option in node["choose"]:
-                yield from steps(option["sequence"], variables)
-            yield from steps(node.get("default") or [], variables)
+            chosen = [option["sequence"] for option in node["choose"]]
+            yield from steps([*chosen, node.get("default") or []], variables)
         case cv.SCRIPT_ACTION_IF:
-            yield from steps(node["then"], variables)
-            yield from steps(node.get("else") or [], variables)
-        case cv.SCRIPT_ACTION_PARALLEL:
-            yield from steps(node["parallel"], variables)
+            yield from steps([node["then"], node.get("else") or []], variables)
         case cv.SCRIPT_ACTION_REPEAT:
             yield from steps(node["repeat"]["sequence"], variables)
-        case cv.SCRIPT_ACTION_SEQUENCE:
-            yield from steps(node["sequence"], variables)
+        case cv.SCRIPT_ACTION_PARALLEL | cv.SCRIPT_ACTION_SEQUENCE:
+            yield from steps(node[kind], variables)
         case _:
             yield UNKNOWN
 

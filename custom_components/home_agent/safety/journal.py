@@ -162,7 +162,14 @@ class Journal:
         try:
             yield
         except PermissionDenied as err:
-            self.deny(call, speaker, str(err))
+            self.note(
+                AuditKind.DENIAL,
+                speaker,
+                service=f"{call.domain}.{call.service}",
+                targets=call.entity_ids,
+                reason=str(err),
+                turn_id=speaker.turn_id,
+            )
             raise
 
     @contextmanager
@@ -267,18 +274,6 @@ class Journal:
             device_id=action.device_id,
             conversation_id=action.conversation_id or None,
             turn_id=action.turn_id,
-        )
-
-    @callback
-    def deny(self, call: ServiceCall, speaker: Speaker, reason: str) -> None:
-        """Keep a call that was refused."""
-        self.note(
-            AuditKind.DENIAL,
-            speaker,
-            service=f"{call.domain}.{call.service}",
-            targets=call.entity_ids,
-            reason=reason,
-            turn_id=speaker.turn_id,
         )
 
     @callback
