@@ -65,7 +65,7 @@ def unlocked(house: SecureHouse) -> list[str]:
 
 @pytest.mark.parametrize("together", [True, False])
 async def test_more_than_can_be_named_is_refused(secure: SecureHouse, *, together: bool) -> None:
-    """Four things are named and asked about, the rest is left out, and the person hears it."""
+    """Four things are named and asked about, the rest is left out; the person and the model hear it."""
     agent = await secure.async_with({"tools_max_calls_per_turn": 20})
     doors = [add_lock(secure, f"door_{n}", f"Door {n}") for n in range(6)]
     calls = [control("unlock", *doors)] if together else [control("unlock", door) for door in doors]
@@ -75,22 +75,13 @@ async def test_more_than_can_be_named_is_refused(secure: SecureHouse, *, togethe
     assert len(named) == 4
     assert said.endswith("I left out the rest. Please ask for it separately.")
     assert secure.calls == []
+    if not together:
+        (turn,) = agent.entry.runtime_data.turn_log.short()
+        results = [call["result"] for call in agent.entry.runtime_data.turn_log.whole(turn["id"])["calls"]]
+        assert sum("waits for the person's confirmation" in result for result in results) == 4
+        assert sum("At most 4 things" in result for result in results) == 2
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert sorted(unlocked(secure)) == sorted(named)
-
-
-async def test_the_model_hears_what_was_left_out(secure: SecureHouse) -> None:
-    """The results of the calls tell the asked ones from those that were left out."""
-    agent = await secure.async_with({"tools_max_calls_per_turn": 20})
-    doors = [add_lock(secure, f"door_{n}", f"Door {n}") for n in range(6)]
-    await ask(agent, *(control("unlock", door) for door in doors))
-    calls = agent.entry.runtime_data.recent.calls
-    (made,) = [made for made in calls.values() if made]
-    assert len(made) == 6
-    (turn,) = agent.entry.runtime_data.turn_log.short()
-    results = [call["result"] for call in agent.entry.runtime_data.turn_log.whole(turn["id"])["calls"]]
-    assert sum("waits for the person's confirmation" in result for result in results) == 4
-    assert sum("At most 4 things" in result for result in results) == 2
 
 
 async def test_an_entity_id_that_moved_on(hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
@@ -159,6 +150,23 @@ async def test_a_message_with_its_text(hass: HomeAssistant, model_server: ModelS
     assert action.full == f"Should I send this to anna phone: {message}"
 
 
+def task_tool(server: RestServer, private_words: str) -> str:
+    """Return a tool of the household that sends a title to a server outside."""
+    return f"""
+    - name: create_task
+      description: Create a task.
+      parameters:
+        properties:
+          title: {{type: string}}
+      handler:
+        type: rest
+        method: POST
+        url: "{server.address.replace("127.0.0.1", "api.example.com")}/tasks"
+        private_words: {private_words}
+        json: {{title: "{{{{ title }}}}"}}
+    """
+
+
 class TestMarkedTurns:
     """After text from outside was read."""
 
@@ -207,20 +215,7 @@ class TestMarkedTurns:
         hass.states.async_set("person.ann", "home", {"friendly_name": "Ann Miller"})
         rest_server.routes["/"] = data({})
         agent = await secure.async_with()
-        tool = f"""
-        - name: create_task
-          description: Create a task.
-          parameters:
-            properties:
-              title: {{type: string}}
-          handler:
-            type: rest
-            method: POST
-            url: "{rest_server.address.replace("127.0.0.1", "api.example.com")}/tasks"
-            private_words: {allowed}
-            json: {{title: "{{{{ title }}}}"}}
-        """
-        await async_offer(agent, tmp_path, tool)
+        await async_offer(agent, tmp_path, task_tool(rest_server, allowed))
         words = {
             "plain": "Ann Miller lock.front_door",
             "base64": base64.b64encode(b"Ann Miller lock.front_door").decode(),
@@ -243,20 +238,7 @@ class TestMarkedTurns:
         """The yes runs with the mark of its turn: what is private by then is held back."""
         rest_server.routes["/"] = data({})
         agent = await secure.async_with()
-        tool = f"""
-        - name: create_task
-          description: Create a task.
-          parameters:
-            properties:
-              title: {{type: string}}
-          handler:
-            type: rest
-            method: POST
-            url: "{rest_server.address.replace("127.0.0.1", "api.example.com")}/tasks"
-            private_words: true
-            json: {{title: "{{{{ title }}}}"}}
-        """
-        await async_offer(agent, tmp_path, tool)
+        await async_offer(agent, tmp_path, task_tool(rest_server, "true"))
         asked = await self.read_and_act(agent, ("create_task", {"title": "Call Ann Miller"}))
         assert speech(asked) == "Should I use create task (title: Call Ann Miller)?"
         hass.states.async_set("person.ann", "home", {"friendly_name": "Ann Miller"})

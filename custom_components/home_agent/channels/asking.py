@@ -61,7 +61,6 @@ NO: Final = "no"
 ANSWER: Final = "HOME_AGENT_ANSWER_"
 MAX_ROUNDS: Final = 3
 """How often a satellite asks: once, and again for what was not understood or is missing."""
-MAX_CHOICE_ROUNDS: Final = 2
 MAX_SATELLITES: Final = 3
 """How many satellites ask, one after the other, until somebody answers."""
 
@@ -252,7 +251,7 @@ class Questions:
                         chosen.set_result(Chosen(answer, entity_id))
                     return question if answer is None else ""
 
-                if await self._async_ask_on(entity_id, question, MAX_CHOICE_ROUNDS, async_take):
+                if await self._async_ask_on(entity_id, question, async_take):
                     return
 
         aloud = self._hass.async_create_background_task(async_choose_aloud(), "home_agent question")
@@ -307,18 +306,16 @@ class Questions:
                 return ""
 
             text = " ".join(part for part in (await lead(language), question, hint) if part)
-            if await self._async_ask_on(entity_id, text, MAX_ROUNDS, async_take):
+            if await self._async_ask_on(entity_id, text, async_take):
                 return
         if action.own is None or not action.own.users:
             await self._confirmations.async_drop(action, ActionOutcome.EXPIRED)
 
-    async def _async_ask_on(
-        self, entity_id: str, text: str, rounds: int, take: Callable[[str], Awaitable[str]]
-    ) -> bool:
+    async def _async_ask_on(self, entity_id: str, text: str, take: Callable[[str], Awaitable[str]]) -> bool:
         """Ask on a satellite; `take` returns what is asked next. Return whether an answer was the last."""
         if not can_ask(self._hass, entity_id):
             return False
-        for _ in range(rounds):
+        for _ in range(MAX_ROUNDS):
             try:
                 heard = await async_ask_question(self._hass, entity_id, text)
             except ToolExecutionError as err:

@@ -291,31 +291,6 @@ class ConfirmationStore(StoredFile):
         return {**waiting, WRONG_PINS: dump(self._wrong_pins)}
 
 
-class Pins:
-    """The hashes of the PIN of the household, and of persons who have one of their own."""
-
-    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
-        self._hass = hass
-        self._household: str = settings[CONF_POLICY_PIN]
-        self._own: dict[str, str] = {item[PERSON]: item[PIN] for item in settings[CONF_POLICY_PINS]}
-        self.always: bool = settings[CONF_POLICY_PIN_ALWAYS]
-        """Whether every confirmation needs the PIN."""
-
-    def __bool__(self) -> bool:
-        """Return whether there is any PIN."""
-        return bool(self._household or self._own)
-
-    @callback
-    def of(self, speaker: Speaker) -> str:
-        """Return the PIN that a speaker needs; empty if there is none, and then none is right.
-
-        Only an account tells who speaks: at a satellite it is the household's.
-        """
-        user_id = speaker.context.user_id
-        person = user_id and entity_of_person(self._hass, person_id=None, user_id=user_id)
-        return self._own.get(person or "", self._household)
-
-
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]
 """Words a question; the last argument says whether something was left out."""
 
@@ -373,7 +348,10 @@ class Confirmations:
         self._hass = hass
         self._entry_id = entry_id
         self._seconds = float(settings[CONF_POLICY_TIMEOUT])
-        self._pins = Pins(hass, settings)
+        self._pin: str = settings[CONF_POLICY_PIN]
+        """The hash of the household's PIN; empty if there is none."""
+        self._own_pins: dict[str, str] = {item[PERSON]: item[PIN] for item in settings[CONF_POLICY_PINS]}
+        self._asks_pin_always: bool = settings[CONF_POLICY_PIN_ALWAYS]
         self._emitter = emitter
         self._store = store
         self._journal = journal
@@ -397,7 +375,7 @@ class Confirmations:
     @property
     def has_pin(self) -> bool:
         """Return whether the household has set any PIN, so that one may be said."""
-        return bool(self._pins)
+        return bool(self._pin or self._own_pins)
 
     @callback
     def async_start(self) -> None:
@@ -428,7 +406,17 @@ class Confirmations:
             asked = [answerer]
         elif own is not None:
             asked += [replace(action.speaker, context=Context(user_id=user_id)) for user_id in own.users]
-        return self._pins.always and any(map(self._pins.of, asked))
+        return self._asks_pin_always and any(map(self._pin_of, asked))
+
+    @callback
+    def _pin_of(self, speaker: Speaker) -> str:
+        """Return the hash of the PIN that a speaker needs; with an empty one none is right.
+
+        Only an account tells who speaks: at a satellite it is the household's.
+        """
+        user_id = speaker.context.user_id
+        person = user_id and entity_of_person(self._hass, person_id=None, user_id=user_id)
+        return self._own_pins.get(person or "", self._pin)
 
     async def async_open(
         self, draft: WaitingCalls, *, unattended: bool = False, own: OwnQuestion | None = None
@@ -611,9 +599,7 @@ class Confirmations:
         # Counted before it is compared, so that tries at the same time count too.
         action.tries += 1
         tried = self._store.count_pin() if action.tries <= MAX_TRIES else None
-        if tried is not None and await self._hass.async_add_executor_job(
-            matches, pin, self._pins.of(speaker)
-        ):
+        if tried is not None and await self._hass.async_add_executor_job(matches, pin, self._pin_of(speaker)):
             self._store.note_right_pin(tried)
             return
         if tried is not None and action.tries < MAX_TRIES:

@@ -6,7 +6,6 @@ from hypothesis import assume, given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.safety.sanitizer.private_names import (
-    Names,
     PrivateKind,
     build_finder,
     find_patterns,
@@ -345,9 +344,8 @@ FRAMES = st.sampled_from(
 def test_no_name_passes(name: str, kind: str, frame: str, upper: bool) -> None:
     """Whatever somebody or something is called, it is found in any sentence and in any case."""
     assume(fold_letters(name) not in ordinary_words())
-    finder = build_finder(
-        Names(frozenset({(PrivateKind(kind), f"{name.title()} Light" if kind == "device" else name.title())}))
-    )
+    called = f"{name.title()} Light" if kind == "device" else name.title()
+    finder = build_finder([(PrivateKind(kind), called)], frozenset(), ())
     query = frame.format(name.upper() if upper else name.title())
     found = list(finder.find(query, "en", strict=False))
     assert found

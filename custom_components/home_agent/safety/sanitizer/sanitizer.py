@@ -27,7 +27,6 @@ from .private_names import (
     ADVICE,
     Finding,
     NameFinder,
-    Names,
     PrivateKind,
     async_names,
     build_finder,
@@ -280,7 +279,7 @@ class Sanitizer:
         self._hass = hass
         self._keywords = [pattern for keyword in keywords if (pattern := _keyword(keyword))]
         self._remembered = remembered
-        self._names: tuple[Names, frozenset[str]] | None = None
+        self._names: tuple[frozenset[Any], ...] = ()
         self._finder = NameFinder()
         self._lock = asyncio.Lock()
 
@@ -342,8 +341,7 @@ class Sanitizer:
 
     async def _async_finder(self) -> NameFinder:
         async with self._lock:
-            remembered = frozenset(self._remembered())
-            current = (await async_names(self._hass), remembered)
+            current = (*await async_names(self._hass), frozenset(self._remembered()))
             if current != self._names:
                 self._finder = await self._hass.async_add_executor_job(build_finder, *current)
                 self._names = current
