@@ -16,6 +16,7 @@ from homeassistant.helpers import (
     issue_registry as ir,
     label_registry as lr,
 )
+from tests.helpers.checks import for_each
 from tests.helpers.options_pages import is_saved, page, save, selector_of, shown
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
 from tests.helpers.secure_house import SecureHouse
@@ -106,7 +107,7 @@ async def test_a_rule_is_shown_in_words(
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("typed", "stored"),
     [
         (["20-7"], ["20:00-07:00"]),
@@ -139,7 +140,7 @@ async def test_times(
         assert entry.options["policy_choices"][0]["hours"] == stored
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("choice", "error", "named"),
     [
         ({"decision": "Never"}, "choice_empty", None),
