@@ -182,19 +182,18 @@ class TelegramQuestions(ConfirmationChannel):
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Remove the buttons, and write the outcome into the message."""
-        became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
-        self._hass.async_create_task(self._async_close(action.id, became), "home_agent telegram settled")
+        if (shown := self._shown.pop(action.id, None)) is not None:
+            became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
+            self._hass.async_create_task(self._async_close(shown, became), "home_agent telegram settled")
 
     async def async_end(self, question_id: str, answer: str | None) -> None:
         """Remove the buttons of a question, and write the answer into the messages."""
-        shown = self._shown.get(question_id)
-        titles = shown.asked.titles if shown and isinstance(shown.asked, ChatQuestion) else {}
-        expired = await async_phrase(self._hass, self._hass.config.language, "outcome_expired")
-        await self._async_close(question_id, titles.get(answer or "") or answer or expired)
+        if (shown := self._shown.pop(question_id, None)) is not None:
+            titles = shown.asked.titles if isinstance(shown.asked, ChatQuestion) else {}
+            expired = await async_phrase(self._hass, self._hass.config.language, "outcome_expired")
+            await self._async_close(shown, titles.get(answer or "") or answer or expired)
 
-    async def _async_close(self, question_id: str, became: str) -> None:
-        if (shown := self._shown.pop(question_id, None)) is None:
-            return
+    async def _async_close(self, shown: _Shown, became: str) -> None:
         if shown.sending is not None:
             await asyncio.wait([shown.sending])
         text = shown.asked.text if isinstance(shown.asked, ChatQuestion) else shown.asked.full
