@@ -355,12 +355,8 @@ class Bot:
     def __init__(self, hass: HomeAssistant, emitter: EventEmitter) -> None:
         self._hass = hass
         self._emitter = emitter
-        self._entries: dict[int, str] = {}
-
-    @callback
-    def note_entry(self, chat: int, entry_id: str) -> None:
-        """Answer with the bot that a message came through."""
-        self._entries[chat] = entry_id
+        self.entries: dict[int, str] = {}
+        """The bot by which each chat has written last."""
 
     @callback
     def plain(self, chat: int, message: str) -> dict[str, Any]:
@@ -447,7 +443,7 @@ class Bot:
             for entry in self._hass.config_entries.async_loaded_entries(TELEGRAM)
             if any(part.data.get("chat_id") == chat for part in entry.subentries.values())
         )
-        if entry_id := self._entries.get(chat) or next(bots, None):
+        if entry_id := self.entries.get(chat) or next(bots, None):
             target["config_entry_id"] = entry_id
         return {**target, **data}
 
@@ -519,7 +515,7 @@ class TelegramBridge:
         user = await self._hass.auth.async_get_user(user_id) if user_id else None
         if user is None or not user.is_active:
             return
-        self._bot.note_entry(data["chat_id"], entry_id)
+        self._bot.entries[data["chat_id"]] = entry_id
         if kind == "telegram_callback":
             if said := await self._questions.async_pressed(user, str(data.get("data") or "")):
                 await self._bot.async_answer_press(data["chat_id"], data["id"], said)
