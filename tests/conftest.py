@@ -80,9 +80,10 @@ def hass_config_dir(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
+async def secure(hass: HomeAssistant, model_server: ModelServer) -> SecureHouse:
     """Return a furnished house with doors, Anna and Ben."""
     house = SecureHouse(hass)
+    house.server = model_server
     await house.async_build()
     return house
 

@@ -46,4 +46,4 @@ async def test_the_request_is_for_the_model_only(
     ended = [event.data for event in fired[EVENT_TOOL_PROGRESS] if event.data["status"] == "failed"]
     assert [data["error_type"] for data in ended] == [kind] * 3
     journal = agent.entry.runtime_data.handler.guard.journal
-    assert "lupus" not in str((journal.ledger.stored(), journal.audit.stored()))
+    assert "lupus" not in str(journal.stored())

@@ -71,7 +71,7 @@ async def async_export(data: HomeAgentData, person: Person) -> dict[str, Any]:
         "timers": [dump_item(item) for item in items if item.is_timer],
         "planned": [dump_item(item) for item in items if not item.is_timer],
         "automations": dump(automations.of_user(person.user_id)),
-        "audit": data.handler.guard.journal.audit.of_user(person.user_id) if person.user_id else [],
+        "audit": data.handler.guard.journal.entries_of(person.user_id) if person.user_id else [],
         "log": await data.log.async_of_person(person.id),
     }
 

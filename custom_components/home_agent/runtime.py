@@ -20,8 +20,7 @@ from .agent.pictures import seeing
 from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .channels.announcing import Announcer
-from .channels.asking import Questions
-from .channels.intercom import Intercom
+from .channels.asking import Intercom, Questions
 from .channels.ringing import Alarms
 from .connection import EXTERNAL, FALLBACK, endpoint, model_client, other_endpoint
 from .const import DOMAIN, EventData

@@ -94,7 +94,7 @@ async def test_a_name_is_learned_and_forgotten(hass: HomeAssistant, agent: Agent
 
     (deed,) = [
         entry
-        for entry in agent.entry.runtime_data.handler.guard.journal.audit.entries(20, "action")
+        for entry in agent.entry.runtime_data.handler.guard.journal.entries(20, "action")
         if entry["service"] == f"{DOMAIN}.learn_name"
     ]
     assert deed["success"]

@@ -6,7 +6,7 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 
-from custom_components.home_agent.channels import intercom
+from custom_components.home_agent.channels import asking
 from custom_components.home_agent.safety.policy import Judgement
 from custom_components.home_agent.safety.rules import Verdict
 from homeassistant.components import persistent_notification
@@ -89,7 +89,7 @@ async def test_from_room_to_room(house: TalkingHouse, answer: str) -> None:
     assert house.said == {"Kitchen": [f"Answer from Office: {answer}"]}
     assert len(house.agent.server.chats) == 2
     assert answer not in str([chat.json for chat in house.agent.server.chats])
-    audit = house.agent.entry.runtime_data.handler.guard.journal.audit.entries(5, "action")
+    audit = house.agent.entry.runtime_data.handler.guard.journal.entries(5, "action")
     assert [row["service"] for row in audit] == ["assist_satellite.announce"]
 
 
@@ -111,7 +111,7 @@ async def test_who_does_not_hear_it_is_written_to(house: TalkingHouse) -> None:
 
 async def test_nobody_answers(house: TalkingHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither aloud nor in writing; whoever asked hears so. Without a phone it is shown."""
-    monkeypatch.setattr(intercom, "WRITTEN_SECONDS", 0)
+    monkeypatch.setattr(asking, "WRITTEN_SECONDS", 0)
     heard(house)
     await ask(house, "Tom")
     await over(house)

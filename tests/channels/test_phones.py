@@ -16,7 +16,6 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.agent import call_action, speech
 from tests.helpers.phones import Phones, push_service
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, ask, pending_ids
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
 QUESTION = "Should I unlock the Front Door?"
@@ -28,12 +27,10 @@ TARGETS = [
 
 
 @pytest.fixture
-async def phones(
-    hass: HomeAssistant, secure: SecureHouse, hass_client_no_auth: ClientSessionGenerator
-) -> AsyncIterator[Phones]:
+async def phones(secure: SecureHouse, hass_client_no_auth: ClientSessionGenerator) -> AsyncIterator[Phones]:
     """Return the phones of Anna and Ben."""
-    assert await async_setup_component(hass, "http", {})
-    async with push_service(hass, hass_client_no_auth) as found:
+    assert await async_setup_component(secure.hass, "http", {})
+    async with push_service(secure.hass, hass_client_no_auth) as found:
         await found.async_register("anna", secure.anna)
         await found.async_register("ben", secure.ben)
         yield found
@@ -49,11 +46,9 @@ def buttons(push: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {button["title"]: button for button in push["data"]["actions"]}
 
 
-async def test_yes_on_the_phone(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, phones: Phones
-) -> None:
+async def test_yes_on_the_phone(hass: HomeAssistant, secure: SecureHouse, phones: Phones) -> None:
     """Who asked is asked on the own phone; no other phone shows it, and no other phone's answer counts."""
-    agent = await secure.async_agent(model_server, {"notify_targets": TARGETS})
+    agent = await secure.async_with({"notify_targets": TARGETS})
     await ask(agent, context=anna(secure))
     (action_id,) = pending_ids(hass)
     (push,) = phones.of("anna")
@@ -74,25 +69,21 @@ async def test_yes_on_the_phone(
     assert phones.of("anna")[1]["data"]["tag"] == push["data"]["tag"]
 
 
-async def test_no_on_the_phone(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, phones: Phones
-) -> None:
+async def test_no_on_the_phone(hass: HomeAssistant, secure: SecureHouse, phones: Phones) -> None:
     """The action is gone; a later yes in the dialog changes nothing."""
-    agent = await secure.async_agent(model_server, {"notify_targets": TARGETS})
+    agent = await secure.async_with({"notify_targets": TARGETS})
     asked = await ask(agent, context=anna(secure))
     await phones.async_press("anna", buttons(phones.of("anna")[0])["No"]["action"])
     assert pending_ids(hass) == []
-    model_server.script([text("Yes to what?")])
+    secure.server.script([text("Yes to what?")])
     await agent.say("Yes", conversation_id=asked.conversation_id, context=anna(secure))
     assert secure.calls == []
 
 
 @pytest.mark.parametrize("way", ["spoken", "expired", "unloaded"])
-async def test_settled_elsewhere(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, phones: Phones, way: str
-) -> None:
+async def test_settled_elsewhere(hass: HomeAssistant, secure: SecureHouse, phones: Phones, way: str) -> None:
     """The phone's notification goes, and its buttons are dead."""
-    agent = await secure.async_agent(model_server, {"notify_targets": TARGETS})
+    agent = await secure.async_with({"notify_targets": TARGETS})
     asked = await ask(agent, context=anna(secure))
     yes = buttons(phones.of("anna")[0])["Yes"]["action"]
     if way == "spoken":
@@ -107,12 +98,10 @@ async def test_settled_elsewhere(
     assert secure.calls == []
 
 
-async def test_pin_on_the_phone(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, phones: Phones
-) -> None:
+async def test_pin_on_the_phone(hass: HomeAssistant, secure: SecureHouse, phones: Phones) -> None:
     """With a PIN the phone asks for it; a wrong one is told and can be tried again, three times in all."""
-    pin = await hass.async_add_executor_job(hash_pin, PIN)
-    agent = await secure.async_agent(model_server, {"notify_targets": TARGETS, "policy_pin": pin})
+    pin = hash_pin(PIN)
+    agent = await secure.async_with({"notify_targets": TARGETS, "policy_pin": pin})
     await ask(agent, context=anna(secure))
     (push,) = phones.of("anna")
     assert push["message"] == f"{QUESTION} Answer with the PIN."
@@ -138,11 +127,9 @@ async def test_pin_on_the_phone(
     ]
 
 
-async def test_who_is_asked(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, phones: Phones
-) -> None:
+async def test_who_is_asked(hass: HomeAssistant, secure: SecureHouse, phones: Phones) -> None:
     """An unknown voice is asked where it speaks; an automation's request goes to all who may allow it."""
-    agent = await secure.async_agent(model_server, {"notify_targets": TARGETS})
+    agent = await secure.async_with({"notify_targets": TARGETS})
     await ask(agent, device_id="satellite")
     assert phones.pushed == []
 
@@ -162,11 +149,9 @@ async def test_who_is_asked(
     assert len(phones.of("anna")) == 2
 
 
-async def test_a_script_is_no_phone(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, phones: Phones
-) -> None:
+async def test_a_script_is_no_phone(hass: HomeAssistant, secure: SecureHouse, phones: Phones) -> None:
     """An event that was fired inside Home Assistant is no answer, whoever's context it carries."""
-    agent = await secure.async_agent(model_server, {"notify_targets": TARGETS})
+    agent = await secure.async_with({"notify_targets": TARGETS})
     await ask(agent, context=anna(secure))
     action = buttons(phones.of("anna")[0])["Yes"]["action"]
     for origin, user_id in ((EventOrigin.local, secure.anna.id), (EventOrigin.remote, None)):
@@ -176,9 +161,7 @@ async def test_a_script_is_no_phone(
     assert secure.calls == []
 
 
-async def test_entities_and_other_services(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, phones: Phones
-) -> None:
+async def test_entities_and_other_services(hass: HomeAssistant, secure: SecureHouse, phones: Phones) -> None:
     """A phone's entity is reached with buttons too, another one in plain text, a group by its service."""
     sent: list[ServiceCall] = []
 
@@ -190,7 +173,7 @@ async def test_entities_and_other_services(
     targets = ["notify.anna", "notify.family", "notify.mail", "notify.gone", "notify.family"]
     options = {"notify_targets": [{"person": "person.anna", "targets": targets}]}
     assert hass.states.get("notify.anna") is not None
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with(options)
     hass.services.async_register("notify", "send_message", keep)
     asked = await ask(agent, context=anna(secure))
     (push,) = phones.of("anna")
@@ -206,11 +189,7 @@ async def test_entities_and_other_services(
 
 
 async def test_a_phone_out_of_reach(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    phones: Phones,
-    caplog: pytest.LogCaptureFixture,
+    hass: HomeAssistant, secure: SecureHouse, phones: Phones, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The turn goes on as if there were no phone."""
 
@@ -220,7 +199,7 @@ async def test_a_phone_out_of_reach(
     hass.services.async_register("notify", "broken", fail)
     errors = async_capture_events(hass, EVENT_ERROR)
     options = {"notify_targets": [{"person": "person.anna", "targets": ["notify.broken", "notify.nobody"]}]}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with(options)
     asked = await ask(agent, context=anna(secure))
     assert speech(asked) == QUESTION
     done = await agent.say("Yes", conversation_id=asked.conversation_id, context=anna(secure))
@@ -232,11 +211,9 @@ async def test_a_phone_out_of_reach(
     assert "Traceback" not in caplog.text
 
 
-async def test_what_failed_is_told(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, phones: Phones
-) -> None:
+async def test_what_failed_is_told(hass: HomeAssistant, secure: SecureHouse, phones: Phones) -> None:
     """A yes that could not be carried out is answered on the phone."""
-    agent = await secure.async_agent(model_server, {"notify_targets": TARGETS})
+    agent = await secure.async_with({"notify_targets": TARGETS})
     await ask(agent, context=anna(secure))
     yes = buttons(phones.of("anna")[0])["Yes"]["action"]
     hass.states.async_remove("lock.front_door")

@@ -57,7 +57,7 @@ def teapot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for facts in domains.read_files():
         monkeypatch.setitem(domains.DOMAINS, facts.name, facts)
         if facts.restricted:
-            action = rules.PickedAction(rules.RuleSet(facts.restricted), rules.RuleSet(facts.unrestricted))
+            action = rules.RuleSet(facts.restricted, facts.unrestricted)
             monkeypatch.setitem(rules.PICKED_ACTIONS, facts.name, action)
     kept = (domains.verbs, domains.domains_of, domains.gated_domains)
     for each in kept:

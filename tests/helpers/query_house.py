@@ -8,7 +8,7 @@ from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.knowledge.house import House, is_exposed
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.safety.frozen import CallOrigin
-from custom_components.home_agent.safety.journal import AuditLog, Journal, Ledger
+from custom_components.home_agent.safety.journal import Journal
 from custom_components.home_agent.safety.policy import Policy, Reader
 from custom_components.home_agent.tools.base import ToolRun
 from custom_components.home_agent.tools.calls.repair import fit
@@ -73,7 +73,7 @@ class QueryHouse:
         run = ToolRun(
             hass=self.hass,
             guard=Guard(  # type: ignore[arg-type]
-                self.hass, Journal(Ledger(self.hass), AuditLog(), lambda: None), Policy(self.hass, DEFAULTS)
+                self.hass, Journal(self.hass, lambda: None), Policy(self.hass, DEFAULTS)
             ),
             house=await self.house.async_snapshot(),
             speaker=speaker,

@@ -67,6 +67,9 @@ class Call:
 class SecureHouse:
     """The house, who lives in it, and what was called."""
 
+    server: ModelServer
+    """The model server of its agents."""
+
     def __init__(self, hass: HomeAssistant) -> None:
         self.hass = hass
         self.calls: list[Call] = []
@@ -121,6 +124,10 @@ class SecureHouse:
         )
         return agent.at_satellite()
 
+    async def async_with(self, options: dict[str, Any] | None = None) -> Agent:
+        """Set up an agent of the model server that the tests script."""
+        return await self.async_agent(self.server, options)
+
     def state(self, entity_id: str) -> str:
         """Return a state."""
         found = self.hass.states.get(entity_id)
@@ -133,9 +140,9 @@ class SecureHouse:
 
 
 @pytest.fixture
-async def agent(secure: SecureHouse, model_server: ModelServer) -> Agent:
+async def agent(secure: SecureHouse) -> Agent:
     """Return an agent with default options in the house, in each module that imports it."""
-    return await secure.async_agent(model_server)
+    return await secure.async_with()
 
 
 async def ask(

@@ -40,7 +40,7 @@ async def test_runs_later_as_the_person(secure: SecureHouse, agent: Agent, wait:
     assert made(secure) == [("light.turn_on", (HALL,))]
     assert secure.calls[0].context.user_id == secure.anna.id
     assert [(event.data["tool_name"], event.data["success"]) for event in events] == [("ha_control", True)]
-    (action,) = agent.entry.runtime_data.handler.guard.journal.ledger.recent(5)
+    (action,) = agent.entry.runtime_data.handler.guard.journal.recent(5)
     assert (action.user_id, action.planned) == (secure.anna.id, command.due)
     listed = await agent.call(
         "activity", "What did you do?", action="list", context=Context(user_id=secure.anna.id)

@@ -174,7 +174,7 @@ async def test_answers_to_choose_from_by_voice(
     heard: list[tuple[list[str], list[str], str | None]] = [
         (["Pizza", "Pasta"], ["I'd like pasta, please"], "Pasta"),
         (["Pizza", "Pasta"], ["pizza or pasta", "pizza"], "Pizza"),
-        (["Pizza", "Pasta"], ["soup", "salad"], None),
+        (["Pizza", "Pasta"], ["soup", "salad", "tea"], None),
         ([], ["yes"], "yes"),
         ([], ["no thanks"], "no"),
     ]

@@ -17,7 +17,6 @@ from homeassistant.core import HomeAssistant
 from tests.helpers.agent import speech
 from tests.helpers.checks import for_each
 from tests.helpers.secure_house import RAN, SecureHouse, ask
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
 
@@ -224,31 +223,6 @@ def test_numbers_that_are_no_pin(sentence: str, language: str, answer: Answer) -
 
 
 @pytest.mark.parametrize(
-    ("sentence", "language"), [("いいです", "ja"), ("Na ja", "de"), ("Ja, maar", "nl"), ("yes?", "en")]
-)
-async def test_what_is_no_yes_unlocks_nothing(
-    model_server: ModelServer, secure: SecureHouse, sentence: str, language: str
-) -> None:
-    agent = await secure.async_agent(model_server)
-    conversation_id = (await ask(agent, language=language)).conversation_id
-    await agent.say(sentence, conversation_id=conversation_id, language=language)
-    assert secure.moved() == []
-
-
-async def test_a_yes_in_norwegian(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
-    """The door opens for a PIN in words, however the code of the language is written."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
-    agent = await secure.async_agent(model_server, options)
-    for language in ("no", "nb", "nn"):
-        conversation_id = (await ask(agent, language=language)).conversation_id
-        await agent.say("fire sju en en", conversation_id=conversation_id, language=language)
-        assert secure.moved() == RAN
-        secure.reset()
-
-
-@pytest.mark.parametrize(
     ("sentence", "language", "secrets"),
     [
         ("twelve thirty four", "en", ("thirty", "1234")),
@@ -264,28 +238,22 @@ async def test_a_yes_in_norwegian(
     ],
 )
 async def test_a_pin_in_words_stays_with_us(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    sentence: str,
-    language: str,
-    secrets: tuple[str, ...],
+    hass: HomeAssistant, secure: SecureHouse, sentence: str, language: str, secrets: tuple[str, ...]
 ) -> None:
     """Neither the model nor history, events or the chat log get it; a wrong one unlocks nothing."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "9999")}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with({"policy_pin": hash_pin("9999")})
     conversation_id = (await ask(agent, language=language)).conversation_id
     events = async_capture_events(hass, MATCH_ALL)
-    model_server.clear()
+    secure.server.clear()
     await agent.say(sentence, conversation_id=conversation_id, language=language)
     assert secure.moved() == []
-    assert model_server.chats == []
-    model_server.script([text("Fine.")])
+    assert secure.server.chats == []
+    secure.server.script([text("Fine.")])
     await agent.say("What a nice day", conversation_id=conversation_id, language=language)
     shared = hass.data[DATA_SHARED]
     await shared.history.async_flush()
     places = [
-        json.dumps(model_server.chats[0].json, ensure_ascii=False),
+        json.dumps(secure.server.chats[0].json, ensure_ascii=False),
         str(hass.data[DATA_CHAT_LOGS][conversation_id].content),
         str(shared.history.__dict__),
         *(json.dumps(event.as_dict(), default=str, ensure_ascii=False) for event in events),
@@ -296,12 +264,9 @@ async def test_a_pin_in_words_stays_with_us(
     assert told == []
 
 
-async def test_an_unclear_pin_is_asked_for_again(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_an_unclear_pin_is_asked_for_again(secure: SecureHouse) -> None:
     """It does not count as wrong: the right PIN still opens the door after many of them."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with({"policy_pin": hash_pin("4711")})
     conversation_id = (await ask(agent)).conversation_id
     for _ in range(5):
         answer = await agent.say("it is four", conversation_id=conversation_id)
@@ -310,16 +275,3 @@ async def test_an_unclear_pin_is_asked_for_again(
         assert answer.continue_conversation is True
     await agent.say("forty-seven eleven", conversation_id=conversation_id)
     assert secure.moved() == RAN
-
-
-async def test_a_new_request_while_a_pin_is_awaited(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
-    """An ordinary sentence with a number is not a PIN: the model receives it unchanged."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
-    agent = await secure.async_agent(model_server, options)
-    conversation_id = (await ask(agent)).conversation_id
-    model_server.clear()
-    model_server.script([text("Fine.")])
-    await agent.say("set the heating to twenty one degrees", conversation_id=conversation_id)
-    assert "set the heating to twenty one degrees" in json.dumps(model_server.chats[0].json)

@@ -28,7 +28,6 @@ from tests.helpers.everyday_house import async_pass
 from tests.helpers.injected import UNLOCK, Home, home  # noqa: F401 - a fixture
 from tests.helpers.secure_house import SecureHouse, pending_ids
 from tests.servers.loopback import Captured
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, thinking, tool_calls
 
 SECRET = "Anna keeps the spare key under the blue pot"
@@ -91,10 +90,10 @@ def written(request: Captured) -> str:
 
 
 @pytest.fixture
-async def family(secure: SecureHouse, model_server: ModelServer) -> Family:
+async def family(secure: SecureHouse) -> Family:
     """Return the family at home."""
     options = {"memory_extraction_enabled": False, "conversation_log_enabled": True}
-    return Family(secure, await secure.async_agent(model_server, options))
+    return Family(secure, await secure.async_with(options))
 
 
 # Somebody of the household wants to read what is another's

@@ -12,7 +12,6 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import speech
 from tests.helpers.checks import every
 from tests.helpers.secure_house import RAN, SecureHouse, ask
-from tests.servers.model_server import ModelServer
 
 NEVER, ASK, ALWAYS = "never", "ask", "always"
 
@@ -63,17 +62,10 @@ def rule(decision: str, **fields: Any) -> dict[str, Any]:
     ],
 )
 async def test_what_a_rule_does(
-    secure: SecureHouse,
-    model_server: ModelServer,
-    *,
-    choice: dict[str, Any],
-    action: str,
-    entity_id: str,
-    runs: bool,
-    asks: bool,
+    secure: SecureHouse, *, choice: dict[str, Any], action: str, entity_id: str, runs: bool, asks: bool
 ) -> None:
     """What was called, and what waits for a confirmation."""
-    agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
+    agent = await secure.async_with({"policy_choices": [choice]})
     call = ("ha_control", {"action": action, "entity_id": entity_id})
     result = await ask(agent, call, said=f"{action} {entity_id}")
     assert bool(secure.moved()) is runs
@@ -81,9 +73,9 @@ async def test_what_a_rule_does(
     assert speech(result)
 
 
-async def test_the_strictest_rule_applies(secure: SecureHouse, model_server: ModelServer) -> None:
+async def test_the_strictest_rule_applies(secure: SecureHouse) -> None:
     choices = [rule(ALWAYS, actions=["lock"]), rule(NEVER, entities=["lock.front_door"]), rule("of later")]
-    agent = await secure.async_agent(model_server, {"policy_choices": [*choices, "x"]})
+    agent = await secure.async_with({"policy_choices": [*choices, "x"]})
     for action in ("unlock", "open"):
         call = ("ha_control", {"action": action, "entity_id": "lock.front_door"})
         await ask(agent, call, said=f"{action} the front door")
@@ -94,13 +86,13 @@ async def test_the_strictest_rule_applies(secure: SecureHouse, model_server: Mod
     assert secure.moved() == RAN
 
 
-async def test_an_action_of_a_later_release(secure: SecureHouse, model_server: ModelServer) -> None:
+async def test_an_action_of_a_later_release(secure: SecureHouse) -> None:
     """A rule that limits is read strictly, one that allows is left out."""
     choices = [
         rule(NEVER, actions=["of_later"], entities=["switch.oven"]),
         rule(ALWAYS, actions=["of_later"], entities=["lock.front_door"]),
     ]
-    agent = await secure.async_agent(model_server, {"policy_choices": choices})
+    agent = await secure.async_with({"policy_choices": choices})
     calls = [("turn_on", "switch.oven"), ("unlock", "lock.front_door")]
     for action, entity_id in calls:
         await ask(agent, ("ha_control", {"action": action, "entity_id": entity_id}))
@@ -118,13 +110,13 @@ async def test_an_action_of_a_later_release(secure: SecureHouse, model_server: M
     ],
 )
 async def test_content_is_trusted_by_name_only(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, *, choice: dict[str, Any], runs: bool
+    hass: HomeAssistant, secure: SecureHouse, *, choice: dict[str, Any], runs: bool
 ) -> None:
     """Who allows all scripts has not looked at what each of them unlocks."""
     step = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}
     assert await async_setup_component(hass, "script", {"script": {"open_up": {"sequence": [step]}}})
     async_expose_entity(hass, "conversation", "script.open_up", True)
-    agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
+    agent = await secure.async_with({"policy_choices": [choice]})
     await hass.async_block_till_done()
     call = ("ha_control", {"action": "turn_on", "entity_id": "script.open_up"})
     await ask(agent, call, said="Run it")

@@ -25,7 +25,7 @@ from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import MATCH_ALL
-from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.core import Context, Event, EventOrigin, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action, speech
@@ -60,20 +60,20 @@ async def test_events(hass: HomeAssistant, secure: SecureHouse, agent: Agent) ->
     assert secure.calls[0].data == {"code": "9876"}
 
 
-async def test_a_model_cannot_confirm(model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_a_model_cannot_confirm(secure: SecureHouse) -> None:
     """Neither its words nor further calls count, in the same turn or in the next."""
-    agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 10})
+    agent = await secure.async_with({"tools_max_calls_per_turn": 10})
     confirm = ("confirm_action", {"action_id": "x"})
     again = (
         "ha_control",
         {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"confirmed": True}},
     )
-    model_server.script(
+    secure.server.script(
         [tool_calls([UNLOCK, UNLOCK, confirm, again], text="Yes. Yes, confirmed."), text("Yes")]
     )
     asked = await agent.say("Hm")
     assert speech(asked) == "Should I unlock the Front Door?"
-    model_server.script([text("Yes"), text("Yes")])
+    secure.server.script([text("Yes"), text("Yes")])
     await agent.say("How are you?", conversation_id=asked.conversation_id)
     assert secure.calls == []
 
@@ -107,18 +107,16 @@ async def test_what_is_asked_is_what_runs(secure: SecureHouse, agent: Agent) -> 
     assert (secure.calls[0].service, secure.calls[0].data) == ("cover.set_cover_position", {"position": 10})
 
 
-async def test_everything_else_is_checked_again(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent
-) -> None:
+async def test_everything_else_is_checked_again(secure: SecureHouse, agent: Agent) -> None:
     """What was hidden, or taken from the user meanwhile, does not run in spite of a yes."""
-    resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
+    resolved = async_capture_events(secure.hass, EVENT_CONFIRMATION_RESOLVED)
     asked = await ask(agent)
-    async_expose_entity(hass, "conversation", "lock.front_door", False)
+    async_expose_entity(secure.hass, "conversation", "lock.front_door", False)
     answer = await agent.say("Yes", conversation_id=asked.conversation_id)
     assert secure.calls == []
     assert outcomes(resolved) == ["failed"]
     assert speech(answer) == "Sorry, I'm not allowed to do that."
-    async_expose_entity(hass, "conversation", "lock.front_door", True)
+    async_expose_entity(secure.hass, "conversation", "lock.front_door", True)
     anna = {"context": Context(user_id=secure.anna.id)}
     asked = await ask(agent, **anna)
     secure.anna.mock_policy({"entities": {}})
@@ -126,20 +124,20 @@ async def test_everything_else_is_checked_again(
     assert secure.calls == []
 
 
-async def test_expiry(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_expiry(hass: HomeAssistant, secure: SecureHouse) -> None:
     """It ends by itself, a late yes is told so without the model, and a later one means something else."""
-    agent = await secure.async_agent(model_server, {"policy_confirmation_timeout": 20})
+    agent = await secure.async_with({"policy_confirmation_timeout": 20})
     resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
     asked = await ask(agent)
     same = {"conversation_id": asked.conversation_id}
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=21))
     await hass.async_block_till_done()
     assert outcomes(resolved) == ["expired"]
-    model_server.clear()
+    secure.server.clear()
     assert speech(await agent.say("Yes", **same)).startswith("That took too long")
-    assert model_server.chats == []
+    assert secure.server.chats == []
     await agent.say("Yes", **same)
-    assert model_server.chats
+    assert secure.server.chats
     assert secure.calls == []
 
 
@@ -155,10 +153,10 @@ async def test_only_one_of_many_answers_runs(secure: SecureHouse, agent: Agent) 
 
 
 async def test_reload_and_restart(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_storage: dict[str, Any]
+    hass: HomeAssistant, secure: SecureHouse, hass_storage: dict[str, Any]
 ) -> None:
     """A reload withdraws; after a restart it counts as denied, and it is said."""
-    agent = await secure.async_agent(model_server)
+    agent = await secure.async_with()
     resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
     anna = {"context": Context(user_id=secure.anna.id)}
     asked = await ask(agent, **anna)
@@ -188,25 +186,18 @@ async def test_reload_and_restart(
     await hass.config_entries.async_setup(agent.entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert outcomes(resolved) == ["restarted"]
-    log = agent.entry.runtime_data.handler.guard.journal.audit.entries(1, "confirmation")
+    log = agent.entry.runtime_data.handler.guard.journal.entries(1, "confirmation")
     assert (log[0]["outcome"], log[0]["user_id"]) == ("restarted", secure.anna.id)
-    model_server.clear()
+    secure.server.clear()
     assert "was restarted" in speech(await agent.say("Yes", **anna))
-    assert model_server.chats == []
+    assert secure.server.chats == []
     assert secure.calls == []
 
 
-async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_pin(hass: HomeAssistant, secure: SecureHouse) -> None:
     """With a PIN a yes is not enough; the PIN is in no log, event, store or chat log."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    agent = await secure.async_agent(model_server, options)
-    seen: list[str] = []
-
-    @callback
-    def note(event: Event) -> None:
-        seen.append(json.dumps(event.as_dict(), default=str))
-
-    hass.bus.async_listen(MATCH_ALL, note)
+    agent = await secure.async_with({"policy_pin": hash_pin(PIN)})
+    events = async_capture_events(hass, MATCH_ALL)
     asked = await ask(agent)
     same = {"conversation_id": asked.conversation_id}
     assert speech(asked) == "Should I unlock the Front Door? I need the PIN for that."
@@ -220,12 +211,13 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
     asked = await ask(agent, **same)
     await agent.say("4 7 1 1", **same)
     assert len(secure.calls) == 2
-    model_server.clear()
+    secure.server.clear()
     await agent.say("Thanks", **same)
     shared = hass.data[DATA_SHARED]
     await shared.history.async_flush()
     log = hass.data[DATA_CHAT_LOGS][asked.conversation_id]
-    places = [*seen, json.dumps(model_server.chats[0].json), str(log.content), str(shared.history.__dict__)]
+    seen = [json.dumps(event.as_dict(), default=str) for event in events]
+    places = [*seen, json.dumps(secure.server.chats[0].json), str(log.content), str(shared.history.__dict__)]
     for place in places:
         # Between other digits it is the fraction of a second.
         assert not re.search(rf"(?<!\d){PIN}(?!\d)", place)
@@ -233,30 +225,27 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
         assert "4 7 1 1" not in place
 
 
-async def test_a_pin_that_nobody_asked_for(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_pin_that_nobody_asked_for(hass: HomeAssistant, secure: SecureHouse) -> None:
     """No model reads it, nor whether it was right: a number alone is masked while there is a PIN."""
-    hashed = await hass.async_add_executor_job(hash_pin, PIN)
+    hashed = hash_pin(PIN)
     for options, masked in (({"policy_pin": hashed}, True), ({}, False)):
-        agent = await secure.async_agent(model_server, options)
+        agent = await secure.async_with(options)
         for sentence in ("forty-seven eleven", "4711", "the PIN is 1234", "vier sieben eins eins"):
-            model_server.script([text("Okay.")])
+            secure.server.script([text("Okay.")])
             await agent.say(sentence)
-            sent = str(model_server.chats[-1].messages)
+            sent = str(secure.server.chats[-1].messages)
             assert (sentence not in sent) is masked, sentence
         await agent.say("Set the kitchen to 2700 kelvin")
-        assert "2700 kelvin" in str(model_server.chats[-1].messages)
+        assert "2700 kelvin" in str(secure.server.chats[-1].messages)
         assert await hass.config_entries.async_remove(agent.entry.entry_id)
 
 
 async def test_wrong_pins_are_counted_for_the_home(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_storage: dict[str, Any]
+    hass: HomeAssistant, secure: SecureHouse, hass_storage: dict[str, Any]
 ) -> None:
     """Another agent, a reload and a restart give no further tries."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    agent = await secure.async_agent(model_server, options)
-    further = (await async_add_further(hass, agent, **options)).at_satellite()
+    agent = await secure.async_with({"policy_pin": hash_pin(PIN)})
+    further = (await async_add_further(hass, agent, policy_pin=hash_pin(PIN))).at_satellite()
     for guesser, count in ((agent, 5), (further, 4), (agent, 1)):
         for guess in range(count):
             if not guess % 2:
@@ -274,12 +263,9 @@ async def test_wrong_pins_are_counted_for_the_home(
     assert secure.calls == []
 
 
-async def test_pins_at_the_same_time(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_pins_at_the_same_time(hass: HomeAssistant, secure: SecureHouse) -> None:
     """A hundred guesses at once are three guesses."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "0050")}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with({"policy_pin": hash_pin("0050")})
     await ask(agent)
     (action_id,) = pending_ids(hass)
     confirmations = agent.entry.runtime_data.confirmations
@@ -299,11 +285,9 @@ def test_the_hash() -> None:
     assert hash_pin(PIN) != stored
 
 
-async def test_the_services(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_admin_user: MockUser
-) -> None:
+async def test_the_services(hass: HomeAssistant, secure: SecureHouse, hass_admin_user: MockUser) -> None:
     """Only who asked may confirm; an automation may not; anybody's id is not enough."""
-    agent = await secure.async_agent(model_server)
+    agent = await secure.async_with()
     await ask(agent, context=Context(user_id=secure.anna.id))
     (action_id,) = pending_ids(hass)
     for user_id in (secure.ben.id, secure.reader.id, hass_admin_user.id, None):
@@ -325,10 +309,10 @@ async def test_the_services(
     assert err.value.translation_key == "confirmation_unknown"
 
 
-async def test_two_agents(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_two_agents(hass: HomeAssistant, secure: SecureHouse) -> None:
     """The action's id says whose it is, so that no agent has to be named."""
-    await secure.async_agent(model_server)
-    second = await async_add_agent(hass, model_server, {}, llm_model="another")
+    await secure.async_with()
+    second = await async_add_agent(hass, secure.server, {}, llm_model="another")
     await ask(second, context=Context(user_id=secure.anna.id))
     (action_id,) = pending_ids(hass)
     await hass.services.async_call(
@@ -389,30 +373,27 @@ async def test_own_sentences_ask_too(hass: HomeAssistant, model_server: ModelSer
     assert model_server.chats == []
 
 
-async def test_throttle(model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_throttle(secure: SecureHouse) -> None:
     """Automations are held back, people and satellites are not."""
-    agent = await secure.async_agent(model_server, {"automation_turns_per_minute": 3})
+    agent = await secure.async_with({"automation_turns_per_minute": 3})
     said = [speech(await agent.say("Hello", context=Context(), device_id=None)) for _ in range(5)]
     assert said[:3] == ["Done."] * 3
     assert all("too many requests" in sentence for sentence in every(said[3:]))
-    assert len(model_server.chats) == 3
+    assert len(secure.server.chats) == 3
     assert speech(await agent.say("Hello", device_id="satellite")) == "Done."
     assert speech(await agent.say("Hello", context=Context(user_id=secure.anna.id))) == "Done."
 
 
-async def test_masked_before_the_store(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_masked_before_the_store(hass: HomeAssistant, secure: SecureHouse) -> None:
     """A PIN that comes a moment too late is not stored either."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with({"policy_pin": hash_pin(PIN)})
     async_capture_events(hass, EVENT_HISTORY_SAVED)
     asked = await ask(agent)
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=61))
     await hass.async_block_till_done()
-    model_server.clear()
+    secure.server.clear()
     answer = await agent.say(PIN, conversation_id=asked.conversation_id)
     assert speech(answer).startswith("That took too long")
-    assert model_server.chats == []
+    assert secure.server.chats == []
     assert PIN not in str(hass.data[DATA_CHAT_LOGS][asked.conversation_id].content)
     assert PIN not in str(hass.data[DATA_SHARED].history.__dict__)

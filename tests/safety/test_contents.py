@@ -13,7 +13,6 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent
 from tests.helpers.policies import SERVICES
 from tests.helpers.secure_house import SecureHouse
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 ALLOWED = {"allow_scripts_and_scenes": True}
@@ -83,7 +82,7 @@ class Rooms:
 
 
 @pytest.fixture
-async def rooms(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> Rooms:
+async def rooms(hass: HomeAssistant, secure: SecureHouse) -> Rooms:
     """Return a house with groups and an automation that unlocks."""
     assert await async_setup_component(hass, "sensor", {})
     hass.states.async_set("group.doors", "locked", {"entity_id": ["lock.front_door"]})
@@ -104,7 +103,7 @@ async def rooms(hass: HomeAssistant, model_server: ModelServer, secure: SecureHo
     scenes = [{"name": name, "entities": states} for name, states in (RISKY_SCENES | HARMLESS_SCENES).items()]
     assert await async_setup_component(hass, "scene", {"scene": scenes})
     await hass.async_block_till_done()
-    return Rooms(hass, secure, await secure.async_agent(model_server, ALLOWED))
+    return Rooms(hass, secure, await secure.async_with(ALLOWED))
 
 
 def _id(domain: str, name: str) -> str:

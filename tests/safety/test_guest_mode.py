@@ -17,7 +17,6 @@ from homeassistant.components.switch.const import DATA_COMPONENT
 from homeassistant.core import Context, HomeAssistant, State
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse, ask, pending_ids
-from tests.servers.model_server import ModelServer
 
 SWITCH = "switch.home_agent_guest_mode"
 RULE = {"decision": "never", "kinds": ["lock"], "whom": ["guest_mode"]}
@@ -61,10 +60,10 @@ def shown_to_model(agent: Agent) -> str:
 
 
 async def test_until_noon_of_the_next_day(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, secure: SecureHouse, freezer: FrozenDateTimeFactory
 ) -> None:
     """It says until when, ends by itself, and both are in the activity with who did it."""
-    agent = await secure.async_agent(model_server, {"policy_choices": [RULE]})
+    agent = await secure.async_with({"policy_choices": [RULE]})
     assert hass.states.get(SWITCH).state == "off"
     assert await unlock(agent) == "asked"
     on = await turn(hass, "on", context=Context(user_id=secure.anna.id))
@@ -78,7 +77,7 @@ async def test_until_noon_of_the_next_day(
         assert hass.states.get(SWITCH).state == state
     assert "until" not in hass.states.get(SWITCH).attributes
     assert await unlock(agent) == "asked"
-    entries = agent.entry.runtime_data.handler.guard.journal.audit.entries(9, "action")
+    entries = agent.entry.runtime_data.handler.guard.journal.entries(9, "action")
     rows = [(one["service"], one["targets"], one.get("user_id")) for one in entries]
     assert rows == [
         ("switch.turn_off", [SWITCH], None),
@@ -86,12 +85,10 @@ async def test_until_noon_of_the_next_day(
     ]
 
 
-async def test_the_owner_of_a_satellite_is_not_assumed(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_the_owner_of_a_satellite_is_not_assumed(hass: HomeAssistant, secure: SecureHouse) -> None:
     """A guest at Anna's satellite is not taken for her; what is forbidden to her stays forbidden there."""
     never = {"decision": "never", "kinds": ["lock"], "whom": ["person.anna"]}
-    agent = await secure.async_agent(model_server, {"policy_choices": [never], **OWNED})
+    agent = await secure.async_with({"policy_choices": [never], **OWNED})
     for to, is_named in (("off", True), ("on", False)):
         await turn(hass, to)
         assert await unlock(agent, device_id="annas") == "refused"
@@ -101,21 +98,17 @@ async def test_the_owner_of_a_satellite_is_not_assumed(
 
 
 @pytest.mark.parametrize(("until", "state"), [(NOON, "on"), ("2026-07-15T10:00:00+00:00", "off")])
-async def test_a_restart(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, until: str, state: str
-) -> None:
+async def test_a_restart(hass: HomeAssistant, secure: SecureHouse, until: str, state: str) -> None:
     """It goes on after a restart, unless its time has passed meanwhile."""
     mock_restore_cache(hass, [State(SWITCH, "on", {"until": until})])
-    agent = await secure.async_agent(model_server, {"policy_choices": [RULE]})
+    agent = await secure.async_with({"policy_choices": [RULE]})
     assert hass.states.get(SWITCH).state == state
     assert await unlock(agent) == ("refused" if state == "on" else "asked")
 
 
-async def test_a_power_cut(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, hass_storage: dict[str, Any]
-) -> None:
+async def test_a_power_cut(hass: HomeAssistant, secure: SecureHouse, hass_storage: dict[str, Any]) -> None:
     """It is written at once."""
-    await secure.async_agent(model_server)
+    await secure.async_with()
     await turn(hass, "on")
     stored = hass_storage["core.restore_state"]["data"]
     assert [one["state"]["attributes"]["until"] for one in stored if one["state"]["entity_id"] == SWITCH] == [
@@ -124,10 +117,10 @@ async def test_a_power_cut(
 
 
 async def test_only_an_administrator_turns_it_off_by_talking(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
+    hass: HomeAssistant, secure: SecureHouse
 ) -> None:
     """It is not exposed; where it is, guests and others cannot reach it through the agent."""
-    agent = await secure.async_agent(model_server)
+    agent = await secure.async_with()
     assert not async_should_expose(hass, "conversation", SWITCH)
     async_expose_entity(hass, "conversation", SWITCH, True)
     owner = MockUser(is_owner=True).add_to_hass(hass)

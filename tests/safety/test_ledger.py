@@ -10,7 +10,7 @@ from custom_components.home_agent.safety.journal import (
     MAX_LEDGER_ACTIONS,
     STORE_KEY,
     EarlierState,
-    Ledger,
+    Journal,
     RecordedAction,
     clean_data,
 )
@@ -20,12 +20,11 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.undo import LIGHT, control, undo_service
-from tests.servers.model_server import ModelServer
 
 
 def actions(agent: Agent) -> list[RecordedAction]:
     """Return what is in the ledger, the newest first."""
-    return agent.entry.runtime_data.handler.guard.journal.ledger.recent(MAX_LEDGER_ACTIONS)
+    return agent.entry.runtime_data.handler.guard.journal.recent(MAX_LEDGER_ACTIONS)
 
 
 async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, agent: Agent) -> None:
@@ -42,9 +41,7 @@ async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, agent: Agent
     assert (await undo_service(hass))["restored"] == {}
 
 
-async def test_codes_are_never_kept(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
-) -> None:
+async def test_codes_are_never_kept(hass: HomeAssistant, hass_storage: dict[str, Any], agent: Agent) -> None:
     """Neither in memory nor on disk."""
     hass.states.async_set("lock.shed", "unlocked", {})
     async_expose_entity(hass, "conversation", "lock.shed", True)
@@ -70,12 +67,10 @@ async def test_codes_are_never_kept(
 async def test_passwords_are_never_kept(hass: HomeAssistant) -> None:
     """What stands in a password field is not read."""
     hass.states.async_set("input_text.wifi", "geheim", {"mode": "password"})
-    assert Ledger(hass).show(["input_text.wifi"]) == {"input_text.wifi": EarlierState("")}
+    assert Journal(hass, lambda: None).show(["input_text.wifi"]) == {"input_text.wifi": EarlierState("")}
 
 
-async def test_a_restart(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], agent: Agent
-) -> None:
+async def test_a_restart(hass: HomeAssistant, hass_storage: dict[str, Any], agent: Agent) -> None:
     """The last calls are written soon, read again, and can still be put back."""
     await agent.act(control("turn_on"))
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=30))

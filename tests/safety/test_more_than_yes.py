@@ -15,7 +15,6 @@ from tests.helpers.checks import for_each
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.listening import Listener, start_turn
 from tests.helpers.secure_house import UNLOCK, SecureHouse, agent  # noqa: F401 - a fixture
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import hang, status, text, tool_calls
 
 __all__ = ["names_lead_home"]
@@ -92,18 +91,18 @@ QUESTION = "Should I unlock the Front Door?"
 CLOSED = "I left that as it was."
 
 
-async def test_a_yes_with_another_order(model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_a_yes_with_another_order(secure: SecureHouse) -> None:
     """The answer tells both; the model gets the order as the sentence, and what was done before it."""
-    talk = await Conversation.async_asked(await secure.async_agent(model_server))
+    talk = await Conversation.async_asked(await secure.async_with())
     said = await talk.answer(YES_AND, LIGHT_ON, IT_IS_ON)
     assert said == "I unlocked the Front Door. The hall light is on."
     assert secure.moved() == BOTH
-    *_, yes, done, sentence = model_server.chats[0].json["messages"]
+    *_, yes, done, sentence = secure.server.chats[0].json["messages"]
     assert yes == {"role": "user", "content": YES_AND}
     assert done == {"role": "assistant", "content": "I unlocked the Front Door."}
     assert sentence["content"].startswith("put the hall light on too\n")
     await talk.answer("And now?", text("Fine."))
-    told = [message["content"] for message in model_server.chats[-1].json["messages"]]
+    told = [message["content"] for message in secure.server.chats[-1].json["messages"]]
     assert told.count(YES_AND) == 1
     assert "I unlocked the Front Door. The hall light is on." in told
 
@@ -121,38 +120,33 @@ async def test_what_was_confirmed_is_not_asked_again(secure: SecureHouse, agent:
     assert secure.moved() == BOTH[:1]
 
 
-async def test_the_rest_waits_for_the_pin(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_the_rest_waits_for_the_pin(secure: SecureHouse) -> None:
     """And so does the action itself."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
-    talk = await Conversation.async_asked(await secure.async_agent(model_server, options))
+    talk = await Conversation.async_asked(await secure.async_with({"policy_pin": hash_pin("4711")}))
     assert await talk.answer(YES_AND) == "I need the PIN for that."
     assert await talk.answer("hm") == f"{QUESTION} I need the PIN for that."
     assert secure.moved() == []
-    assert model_server.chats == []
+    assert secure.server.chats == []
     said = await talk.answer("4711", LIGHT_ON, IT_IS_ON)
     assert said == "I unlocked the Front Door. The hall light is on."
     assert secure.moved() == BOTH
-    assert "4711" not in str(model_server.chats[0].json)
+    assert "4711" not in str(secure.server.chats[0].json)
 
 
-async def test_what_may_be_about_the_question_is_asked_once_more(
-    model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_what_may_be_about_the_question_is_asked_once_more(secure: SecureHouse) -> None:
     """A yes to that carries it too."""
-    talk = await Conversation.async_asked(await secure.async_agent(model_server))
+    talk = await Conversation.async_asked(await secure.async_with())
     assert await talk.answer("yes and tell me the weather") == f"Yes or no: {QUESTION}"
     assert talk.listens
     assert secure.moved() == []
     said = await talk.answer("yes", text("It is sunny."))
     assert said == "I unlocked the Front Door. It is sunny."
-    assert model_server.chats[-1].json["messages"][-1]["content"].startswith("tell me the weather\n")
+    assert secure.server.chats[-1].json["messages"][-1]["content"].startswith("tell me the weather\n")
 
 
-async def test_an_unclear_answer_is_asked_about_once(model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_an_unclear_answer_is_asked_about_once(secure: SecureHouse) -> None:
     """Then the question is closed, and the sentence goes to the model."""
-    talk = await Conversation.async_asked(await secure.async_agent(model_server))
+    talk = await Conversation.async_asked(await secure.async_with())
     assert await talk.answer("maybe") == f"Yes or no: {QUESTION}"
     assert talk.listens
     assert await talk.answer("hm", text("Just say what you need.")) == f"{CLOSED} Just say what you need."
@@ -161,13 +155,11 @@ async def test_an_unclear_answer_is_asked_about_once(model_server: ModelServer, 
     assert secure.moved() == []
 
 
-async def test_a_new_sentence_closes_the_question(
-    model_server: ModelServer, secure: SecureHouse, agent: Agent
-) -> None:
+async def test_a_new_sentence_closes_the_question(secure: SecureHouse, agent: Agent) -> None:
     """This is said first, also where the answer is streamed or fails."""
     talk = await Conversation.async_asked(agent)
     assert await talk.answer("What's the weather like?", text("It is sunny.")) == f"{CLOSED} It is sunny."
-    assert CLOSED not in str(model_server.chats[0].json)
+    assert CLOSED not in str(secure.server.chats[0].json)
     talk = await Conversation.async_asked(agent)
     said = await talk.answer("What's the weather like?", status(500), status(500), status(500))
     assert said.startswith(f"{CLOSED} ")
@@ -203,7 +195,7 @@ async def test_it_is_said_at_once(agent: Agent) -> None:
     assert speech(await turn) == listener.text == "I unlocked the Front Door. Hello world."
 
 
-async def test_nobody_else_carries_more(model_server: ModelServer, secure: SecureHouse, agent: Agent) -> None:
+async def test_nobody_else_carries_more(secure: SecureHouse, agent: Agent) -> None:
     """An automation in the same conversation gets nothing done by the same words, nor by the person's yes."""
     talk = await Conversation.async_asked(agent)
     talk.agent = replace(agent, device_id=None)
@@ -212,22 +204,20 @@ async def test_nobody_else_carries_more(model_server: ModelServer, secure: Secur
     await talk.answer(YES_AND, text("Hm."), **options)
     await talk.answer("yes and tell me the weather", text("Hm."), **options)
     assert secure.moved() == []
-    model_server.clear()
+    secure.server.clear()
     talk.agent = agent
     assert await talk.answer("yes") == "I unlocked the Front Door."
     assert secure.moved() == BOTH[:1]
-    assert model_server.chats == []
+    assert secure.server.chats == []
 
 
 @pytest.mark.usefixtures("names_lead_home")
-async def test_a_model_outside_is_not_told_what_was_done(
-    model_server: ModelServer, secure: SecureHouse, agent: Agent
-) -> None:
+async def test_a_model_outside_is_not_told_what_was_done(secure: SecureHouse, agent: Agent) -> None:
     """Where it may not know states, it gets the other order alone."""
-    data = {**agent.entry.data, "llm_base_url": outside(model_server)}
+    data = {**agent.entry.data, "llm_base_url": outside(secure.server)}
     secure.hass.config_entries.async_update_entry(agent.entry, data=data)
     await agent.set_options(cloud_send_ha_state=False)
     talk = await Conversation.async_asked(agent)
     assert await talk.answer(YES_AND, text("Fine.")) == "I unlocked the Front Door. Fine."
-    assert "put the hall light on too" in str(model_server.chats[0].json)
-    assert "Unlocked" not in str(model_server.chats[0].json)
+    assert "put the hall light on too" in str(secure.server.chats[0].json)
+    assert "Unlocked" not in str(secure.server.chats[0].json)

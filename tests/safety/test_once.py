@@ -138,11 +138,9 @@ async def test_rights_to_read(hass: HomeAssistant, secure: SecureHouse, agent: A
 
 
 @pytest.mark.parametrize("tool", ["ha_control", "timer", "notify_person"])
-async def test_without_a_conversation(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent, tool: str
-) -> None:
+async def test_without_a_conversation(secure: SecureHouse, agent: Agent, tool: str) -> None:
     """By the action for developers the same holds: nothing hidden is watched."""
-    add_bell(hass)
+    add_bell(secure.hass)
     args: dict[str, dict[str, Any]] = {
         "ha_control": {"action": "turn_on", "entity_id": ["light.hall"]},
         "timer": {"action": "set", "name": "bell"},
@@ -150,7 +148,7 @@ async def test_without_a_conversation(
     }
     given = {**args[tool], "when": f"{HIDDEN} on"}
     own = Context(user_id=secure.anna.id)
-    answer = await call_action(hass, "execute_tool", {"tool_name": tool, "parameters": given}, own)
+    answer = await call_action(secure.hass, "execute_tool", {"tool_name": tool, "parameters": given}, own)
     assert answer["success"] is False
     assert planned(agent).all() == []
 

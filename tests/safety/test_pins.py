@@ -26,7 +26,7 @@ async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
 
 async def with_pins(secure: SecureHouse, server: ModelServer, *rules: dict[str, Any], always: bool) -> Agent:
     """Return an agent of a household with two PINs."""
-    hashes = [await secure.hass.async_add_executor_job(hash_pin, pin) for pin in (HOUSEHOLD, ANNAS)]
+    hashes = [hash_pin(pin) for pin in (HOUSEHOLD, ANNAS)]
     options = {
         "policy_choices": list(rules),
         "policy_pin": hashes[0],
@@ -75,23 +75,16 @@ async def answered(agent: Agent, secure: SecureHouse, act: tuple[str, str], who:
     ],
 )
 async def test_whose_pin(
-    secure: SecureHouse,
-    model_server: ModelServer,
-    *,
-    always: bool,
-    act: tuple[str, str],
-    who: str,
-    answer: str,
-    told: str,
+    secure: SecureHouse, *, always: bool, act: tuple[str, str], who: str, answer: str, told: str
 ) -> None:
-    agent = await with_pins(secure, model_server, FRONT_DOOR, always=always)
+    agent = await with_pins(secure, secure.server, FRONT_DOOR, always=always)
     assert await answered(agent, secure, act, who, answer) == told
 
 
-async def test_the_strictest_rule_counts(secure: SecureHouse, model_server: ModelServer) -> None:
+async def test_the_strictest_rule_counts(secure: SecureHouse) -> None:
     """What is always allowed needs the PIN where another rule asks for it, and none where none does."""
     always = {"decision": "always", "kinds": ["lock", "cover:garage"]}
-    agent = await with_pins(secure, model_server, always, FRONT_DOOR, always=True)
+    agent = await with_pins(secure, secure.server, always, FRONT_DOOR, always=True)
     assert await answered(agent, secure, LOCK, "satellite", YES) == NEEDED
     assert await answered(agent, secure, GARAGE, "satellite", YES) == "done"
     for decision in ("never", "only"):
@@ -100,8 +93,8 @@ async def test_the_strictest_rule_counts(secure: SecureHouse, model_server: Mode
         assert await answered(agent, secure, LOCK, "satellite", HOUSEHOLD) not in ("done", NEEDED)
 
 
-async def test_without_a_pin_nothing_opens(secure: SecureHouse, model_server: ModelServer) -> None:
+async def test_without_a_pin_nothing_opens(secure: SecureHouse) -> None:
     """A rule that asks for a PIN that nobody has set any more is not passed by a yes or a number."""
-    agent = await secure.async_agent(model_server, {"policy_choices": [FRONT_DOOR]})
+    agent = await secure.async_with({"policy_choices": [FRONT_DOOR]})
     for answer in (YES, HOUSEHOLD):
         assert await answered(agent, secure, LOCK, "satellite", answer) != "done"

@@ -17,7 +17,6 @@ from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.policies import SERVICES
 from tests.helpers.secure_house import ENTITIES, SecureHouse, agent, ask, pending_ids  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
-from tests.servers.model_server import ModelServer
 
 # action of ha_control, entity, what is called, whether it is restricted as shipped
 ORIGINS = ["anna", "satellite", "automation"]
@@ -162,7 +161,7 @@ async def test_matrix(hass: HomeAssistant, secure: SecureHouse, agent: Agent, pa
     assert not wrong
 
 
-async def test_the_question(model_server: ModelServer, secure: SecureHouse, agent: Agent) -> None:
+async def test_the_question(secure: SecureHouse, agent: Agent) -> None:
     """It names action and target in the speaker's language, opens the microphone, and is not the model's."""
     for language, expected in (
         ("en", "Should I unlock the Front Door?"),
@@ -172,7 +171,7 @@ async def test_the_question(model_server: ModelServer, secure: SecureHouse, agen
         result = await ask(agent, said="Open up", language=language)
         assert speech(result) == expected
         assert result.continue_conversation is True
-        assert len(model_server.chats) == 1, "the model is not asked for the words"
+        assert len(secure.server.chats) == 1, "the model is not asked for the words"
     assert secure.calls == []
 
 
@@ -185,13 +184,11 @@ UNLOCK = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}
 LIGHT = {"action": "light.turn_on", "target": {"entity_id": "light.hall"}}
 
 
-async def test_scripts_by_default(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_scripts_by_default(hass: HomeAssistant, secure: SecureHouse) -> None:
     """An exposed script is used; a stored "off" stays off, and the error names the option."""
     scripts = script_config(light_only=[LIGHT], plain=[UNLOCK])
     assert await async_setup_component(hass, "script", scripts)
-    agent = await secure.async_agent(model_server)
+    agent = await secure.async_with()
     for name in ("light_only", "plain"):
         async_expose_entity(hass, "conversation", f"script.{name}", True)
     await hass.async_block_till_done()
@@ -204,14 +201,12 @@ async def test_scripts_by_default(
         await ask(agent, ("ha_control", {"action": "activate", **target}), said="Run it")
         await hass.async_block_till_done()
         assert bool(secure.calls) is allowed
-        told = str(tool_results(model_server.chats[1]))
+        told = str(tool_results(secure.server.chats[1]))
         assert ("Let it run scripts and scenes (allow_scripts_and_scenes)" in told) is not allowed
         assert pending_ids(hass) == []
 
 
-async def test_a_room_is_not_its_scenes(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_room_is_not_its_scenes(hass: HomeAssistant, secure: SecureHouse) -> None:
     """Who switches a room on, or everything in it, runs no scene and no script there; those are named."""
     assert await async_setup_component(hass, "script", script_config(one=[UNLOCK], two=[UNLOCK]))
     scenes = [
@@ -222,7 +217,7 @@ async def test_a_room_is_not_its_scenes(
     await hass.async_block_till_done()
     hall = ar.async_get(hass).async_get_area_by_name("Hall")
     assert hall is not None
-    agent = await secure.async_agent(model_server)
+    agent = await secure.async_with()
     for entity_id in ("script.one", "script.two", "scene.dim", "scene.dark"):
         er.async_get(hass).async_update_entity(entity_id, area_id=hall.id)
         async_expose_entity(hass, "conversation", entity_id, True)
@@ -253,15 +248,13 @@ async def test_a_room_is_not_its_scenes(
         await agent.entry.runtime_data.confirmations.async_stop()
 
 
-async def test_a_group_with_a_garage_asks(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_group_with_a_garage_asks(hass: HomeAssistant, secure: SecureHouse) -> None:
     hass.states.async_set(
         "cover.all", "closed", {"entity_id": ["cover.blind", "cover.garage"], "supported_features": 15}
     )
     nested = {"entity_id": ["cover.all", "cover.everything"], "supported_features": 15}
     hass.states.async_set("cover.everything", "closed", nested)
-    agent = await secure.async_agent(model_server)
+    agent = await secure.async_with()
     for group in ("cover.all", "cover.everything"):
         async_expose_entity(hass, "conversation", group, True)
         call = ("ha_control", {"action": "open", "entity_id": group})
@@ -269,14 +262,12 @@ async def test_a_group_with_a_garage_asks(
     assert secure.calls == []
 
 
-async def test_an_area_asks_for_what_is_restricted(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent
-) -> None:
+async def test_an_area_asks_for_what_is_restricted(secure: SecureHouse, agent: Agent) -> None:
     """A room with a siren in it: the light goes on, the siren is asked about by name."""
     hall = ("ha_control", {"action": "turn_on", "area": "Hall"})
     result = await ask(agent, hall, said="Everything in the hall on")
     assert "siren.turn_on" not in dict(secure.moved())
-    if pending_ids(hass):
+    if pending_ids(secure.hass):
         assert "Roof" in speech(result)
 
 
@@ -290,7 +281,7 @@ async def became(agent: Agent, secure: SecureHouse, action: str, entity_id: str,
     return "asks" if asked else "runs" if secure.calls else "blocked"
 
 
-async def test_rules_for_some(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_rules_for_some(hass: HomeAssistant, secure: SecureHouse) -> None:
     """A child's rules hold for the person and for the device, and not for others."""
     hass.states.async_set("person.anna", "home", {"user_id": secure.anna.id})
     anna, ben = ["person.anna"], [f"user:{secure.ben.id}"]
@@ -300,7 +291,7 @@ async def test_rules_for_some(hass: HomeAssistant, model_server: ModelServer, se
         {"decision": "never", "entities": ["switch.oven"], "whom": ["device:tablet"]},
         {"decision": "always", "kinds": ["lock.unlock"], "whom": ben},
     ]
-    agent = await secure.async_agent(model_server, {"policy_choices": rules})
+    agent = await secure.async_with({"policy_choices": rules})
     anna, ben = Context(user_id=secure.anna.id), Context(user_id=secure.ben.id)
     cases: list[tuple[dict[str, Any], str, str, str]] = [
         ({"context": anna}, "turn_on", "light.hall", "runs"),
@@ -319,14 +310,14 @@ async def test_rules_for_some(hass: HomeAssistant, model_server: ModelServer, se
         assert await became(agent, secure, action, entity_id, **came) == expected, (came, action, entity_id)
 
 
-async def test_options(model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_options(secure: SecureHouse) -> None:
     """Blocked beats everything, restricted adds, allowed takes away what is shipped."""
     options = {
         "policy_blocked": ["siren", "lock.front_door"],
         "policy_restricted": ["switch.oven", "light.turn_off"],
         "policy_allowed": ["cover:garage", "siren", "valve.*"],
     }
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with(options)
     for action, entity_id, expected in (
         ("turn_on", "siren.roof", "blocked"),
         ("lock", "lock.front_door", "blocked"),
@@ -357,3 +348,6 @@ def test_rules() -> None:
         "not a rule": False,
     }.items():
         assert RuleSet([rule]).fits(garage) is fits, rule
+    closing = RuleSet(["cover:garage"], ["cover:garage.close_cover*"])
+    assert not closing.fits(Effect("cover", "close_cover", "cover.left", "garage"))
+    assert closing.fits(Effect("cover", "open_cover", "cover.close_cover", "garage")), "a door of this name"

@@ -64,11 +64,9 @@ def unlocked(house: SecureHouse) -> list[str]:
 
 
 @pytest.mark.parametrize("together", [True, False])
-async def test_more_than_can_be_named_is_refused(
-    model_server: ModelServer, secure: SecureHouse, *, together: bool
-) -> None:
-    """Four things are named and asked about, the rest is left out, and the person hears it."""
-    agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 20})
+async def test_more_than_can_be_named_is_refused(secure: SecureHouse, *, together: bool) -> None:
+    """Four things are named and asked about, the rest is left out; the person and the model hear it."""
+    agent = await secure.async_with({"tools_max_calls_per_turn": 20})
     doors = [add_lock(secure, f"door_{n}", f"Door {n}") for n in range(6)]
     calls = [control("unlock", *doors)] if together else [control("unlock", door) for door in doors]
     asked = await ask(agent, *calls)
@@ -77,22 +75,13 @@ async def test_more_than_can_be_named_is_refused(
     assert len(named) == 4
     assert said.endswith("I left out the rest. Please ask for it separately.")
     assert secure.calls == []
+    if not together:
+        (turn,) = agent.entry.runtime_data.turn_log.short()
+        results = [call["result"] for call in agent.entry.runtime_data.turn_log.whole(turn["id"])["calls"]]
+        assert sum("waits for the person's confirmation" in result for result in results) == 4
+        assert sum("At most 4 things" in result for result in results) == 2
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert sorted(unlocked(secure)) == sorted(named)
-
-
-async def test_the_model_hears_what_was_left_out(model_server: ModelServer, secure: SecureHouse) -> None:
-    """The results of the calls tell the asked ones from those that were left out."""
-    agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 20})
-    doors = [add_lock(secure, f"door_{n}", f"Door {n}") for n in range(6)]
-    await ask(agent, *(control("unlock", door) for door in doors))
-    calls = agent.entry.runtime_data.recent.calls
-    (made,) = [made for made in calls.values() if made]
-    assert len(made) == 6
-    (turn,) = agent.entry.runtime_data.turn_log.short()
-    results = [call["result"] for call in agent.entry.runtime_data.turn_log.whole(turn["id"])["calls"]]
-    assert sum("waits for the person's confirmation" in result for result in results) == 4
-    assert sum("At most 4 things" in result for result in results) == 2
 
 
 async def test_an_entity_id_that_moved_on(hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
@@ -109,15 +98,13 @@ async def test_an_entity_id_that_moved_on(hass: HomeAssistant, secure: SecureHou
     assert secure.calls == []
 
 
-async def test_a_tool_with_its_arguments(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_tool_with_its_arguments(hass: HomeAssistant, secure: SecureHouse) -> None:
     """The title, the receiver and the beginning of the text are said; all of it is written; no code is."""
     mail = Told("mailer__send_mail")
     mail.title = "Send an e-mail"
     mail.parameters = probatio.Schema({str: object})
     llm.async_register_api(hass, OtherAPI(hass, "other", [mail]))
-    agent = await secure.async_agent(model_server, {"llm_apis": ["other"]})
+    agent = await secure.async_with({"llm_apis": ["other"]})
     body = f"We are away until Sunday. {'x' * 300}"
     args = {"to": "bob@example.org", "body": body, "api_key": "sesame-4711", "tags": ["a", "b"]}
     asked = await ask(agent, ("mailer__send_mail", args))
@@ -134,16 +121,14 @@ async def test_a_tool_with_its_arguments(
     assert mail.calls == [args]
 
 
-async def test_a_script_with_its_variables(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_script_with_its_variables(hass: HomeAssistant, secure: SecureHouse) -> None:
     """What the model passes on is part of what is confirmed."""
     fields = {"door": {"selector": {"text": {}}}, "minutes": {"selector": {"number": {"min": 1, "max": 99}}}}
     step = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}
     script = {"let_in": {"alias": "Let in", "fields": fields, "sequence": [step]}}
     assert await async_setup_component(hass, "script", {"script": script})
     async_expose_entity(hass, "conversation", "script.let_in", True)
-    agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
+    agent = await secure.async_with({"allow_scripts_and_scenes": True})
     asked = await ask(agent, control("turn_on", "script.let_in", door="side door", minutes=20))
     assert speech(asked) == (
         "Should I start Let in (door: side door, minutes: 20) and unlock the Front Door?"
@@ -163,6 +148,23 @@ async def test_a_message_with_its_text(hass: HomeAssistant, model_server: ModelS
     assert message not in speech(asked)
     (action,) = agent.entry.runtime_data.confirmations.pending
     assert action.full == f"Should I send this to anna phone: {message}"
+
+
+def task_tool(server: RestServer, private_words: str) -> str:
+    """Return a tool of the household that sends a title to a server outside."""
+    return f"""
+    - name: create_task
+      description: Create a task.
+      parameters:
+        properties:
+          title: {{type: string}}
+      handler:
+        type: rest
+        method: POST
+        url: "{server.address.replace("127.0.0.1", "api.example.com")}/tasks"
+        private_words: {private_words}
+        json: {{title: "{{{{ title }}}}"}}
+    """
 
 
 class TestMarkedTurns:
@@ -203,7 +205,6 @@ class TestMarkedTurns:
     async def test_private_words_do_not_leave_after_a_yes(
         self,
         hass: HomeAssistant,
-        model_server: ModelServer,
         rest_server: RestServer,
         secure: SecureHouse,
         tmp_path: Path,
@@ -213,21 +214,8 @@ class TestMarkedTurns:
         """They are held back before the person is asked, whatever the household lets the tool have."""
         hass.states.async_set("person.ann", "home", {"friendly_name": "Ann Miller"})
         rest_server.routes["/"] = data({})
-        agent = await secure.async_agent(model_server)
-        tool = f"""
-        - name: create_task
-          description: Create a task.
-          parameters:
-            properties:
-              title: {{type: string}}
-          handler:
-            type: rest
-            method: POST
-            url: "{rest_server.address.replace("127.0.0.1", "api.example.com")}/tasks"
-            private_words: {allowed}
-            json: {{title: "{{{{ title }}}}"}}
-        """
-        await async_offer(agent, tmp_path, tool)
+        agent = await secure.async_with()
+        await async_offer(agent, tmp_path, task_tool(rest_server, allowed))
         words = {
             "plain": "Ann Miller lock.front_door",
             "base64": base64.b64encode(b"Ann Miller lock.front_door").decode(),
@@ -245,30 +233,12 @@ class TestMarkedTurns:
 
     @pytest.mark.usefixtures("lookup")
     async def test_what_became_private_meanwhile(
-        self,
-        hass: HomeAssistant,
-        model_server: ModelServer,
-        rest_server: RestServer,
-        secure: SecureHouse,
-        tmp_path: Path,
+        self, hass: HomeAssistant, rest_server: RestServer, secure: SecureHouse, tmp_path: Path
     ) -> None:
         """The yes runs with the mark of its turn: what is private by then is held back."""
         rest_server.routes["/"] = data({})
-        agent = await secure.async_agent(model_server)
-        tool = f"""
-        - name: create_task
-          description: Create a task.
-          parameters:
-            properties:
-              title: {{type: string}}
-          handler:
-            type: rest
-            method: POST
-            url: "{rest_server.address.replace("127.0.0.1", "api.example.com")}/tasks"
-            private_words: true
-            json: {{title: "{{{{ title }}}}"}}
-        """
-        await async_offer(agent, tmp_path, tool)
+        agent = await secure.async_with()
+        await async_offer(agent, tmp_path, task_tool(rest_server, "true"))
         asked = await self.read_and_act(agent, ("create_task", {"title": "Call Ann Miller"}))
         assert speech(asked) == "Should I use create task (title: Call Ann Miller)?"
         hass.states.async_set("person.ann", "home", {"friendly_name": "Ann Miller"})
@@ -276,14 +246,14 @@ class TestMarkedTurns:
         assert rest_server.requests == []
 
     @pytest.mark.parametrize("value", LITERAL)
-    async def test_a_message_is_told_as_it_is(
-        self, hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, value: str
-    ) -> None:
+    async def test_a_message_is_told_as_it_is(self, secure: SecureHouse, value: str) -> None:
         """By a voice, to programs and on every channel; where markdown is rendered, marks are escaped."""
-        sent = async_mock_service(hass, "notify", "anna")
-        hass.states.async_set("person.anna", "home", {"user_id": secure.anna.id, "friendly_name": "Anna"})
+        sent = async_mock_service(secure.hass, "notify", "anna")
+        secure.hass.states.async_set(
+            "person.anna", "home", {"user_id": secure.anna.id, "friendly_name": "Anna"}
+        )
         targets = {"notify_targets": [{"person": "person.anna", "targets": ["notify.anna"]}]}
-        agent = await secure.async_agent(model_server, targets)
+        agent = await secure.async_with(targets)
         call = ("notify_person", {"person": "Anna", "message": value})
         question = f"{AFTER_OUTSIDE}Should I send this to anna: {value}"
         asked = await self.read_and_act(agent, call, user=secure.anna)
@@ -301,7 +271,7 @@ class TestMarkedTurns:
         "hidden", ["Ann\u200b is\u2060 ill", "hello \u202edlrow", "a\U000e0041\U000e0042"]
     )
     async def test_what_nobody_sees_is_not_asked(
-        self, hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hidden: str
+        self, hass: HomeAssistant, secure: SecureHouse, hidden: str
     ) -> None:
         """Invisible characters, and arguments that a question leaves out."""
         async_mock_service(hass, "notify", "anna")
@@ -310,27 +280,25 @@ class TestMarkedTurns:
         llm.async_register_api(hass, OtherAPI(hass, "other", [mail]))
         hass.states.async_set("person.anna", "home", {"user_id": secure.anna.id, "friendly_name": "Anna"})
         targets = [{"person": "person.anna", "targets": ["notify.anna"]}]
-        agent = await secure.async_agent(model_server, {"notify_targets": targets, "llm_apis": ["other"]})
+        agent = await secure.async_with({"notify_targets": targets, "llm_apis": ["other"]})
         for call in (
             ("notify_person", {"person": "Anna", "message": hidden}),
             ("send_mail", {"text": "Hello", "api_key": "Ann is ill"}),
         ):
             await self.read_and_act(agent, call, user=secure.anna)
             assert pending_ids(hass) == []
-            told = json.dumps(model_server.chats[-1].json["messages"])
+            told = json.dumps(secure.server.chats[-1].json["messages"])
             assert "a question cannot tell all of this" in told
 
-    async def test_what_cannot_be_told_is_not_asked(
-        self, hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-    ) -> None:
+    async def test_what_cannot_be_told_is_not_asked(self, hass: HomeAssistant, secure: SecureHouse) -> None:
         """Nobody can judge words of somebody outside of which they hear the beginning."""
         mail = Told("send_mail")
         llm.async_register_api(hass, OtherAPI(hass, "other", [mail]))
-        agent = await secure.async_agent(model_server, {"llm_apis": ["other"]})
+        agent = await secure.async_with({"llm_apis": ["other"]})
         asked = await self.read_and_act(agent, ("send_mail", {"text": "word " * 100}))
         assert pending_ids(hass) == []
         assert speech(asked).startswith("So it is.")
-        told = json.dumps(model_server.chats[-1].json["messages"])
+        told = json.dumps(secure.server.chats[-1].json["messages"])
         assert "a question cannot tell all of this" in told
         written = await self.read_and_act(agent, ("send_mail", {"text": "word " * 100}), user=secure.anna)
         assert speech(written).count("word") == 100

@@ -10,7 +10,6 @@ from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
 from tests.helpers.checks import every, for_each
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 LANGUAGES = ("da", "de", "en", "es", "fr", "it", "nb", "nl", "pl", "pt", "ru", "sv")
@@ -140,66 +139,46 @@ async def answered(agent: Agent, language: str, sentence: str, *calls: tuple[str
 @pytest.mark.parametrize(
     ("language", "sentence"),
     [
-        ("en", "Yes, open it"),
-        ("en", "yes, please unlock it"),
         ("en", "Yes, unlock the front door"),
         ("en", "Sure, unlock the main entrance"),
-        ("es", "Sí, ábrela"),
-        ("it", "Sì, aprila pure"),
-        ("de", "Ja, mach auf"),
         ("de", "Ja, schließ sie auf"),
-        ("fr", "Oui, ouvre-la"),
         ("fr", "Ouais vas-y, tu peux l'ouvrir"),
-        ("pt", "Sim, abre-a"),
-        ("nl", "Ja, doe maar open"),
     ],
 )
-async def test_it_unlocks(
-    model_server: ModelServer, secure: SecureHouse, language: str, sentence: str
-) -> None:
+async def test_it_unlocks(secure: SecureHouse, language: str, sentence: str) -> None:
     """The door that was asked about, once, by its verb, its name or an alias."""
     er.async_get(secure.hass).async_update_entity("lock.front_door", aliases=["Main entrance"])
-    await answered(await secure.async_agent(model_server), language, sentence, UNLOCK)
+    await answered(await secure.async_with(), language, sentence, UNLOCK)
     assert secure.moved() == RAN
 
 
 @pytest.mark.parametrize(
     ("language", "sentence"),
     [
-        ("en", "yes, but close the garage"),
         ("en", "yes open the garage"),
         ("en", "Yes, unlock the cellar"),
         ("en", "yes, lock it"),
         ("en", "yes, open it in ten minutes"),
-        ("de", "Ja, mach zu"),
         ("de", "Ja, mach die Garage auf"),
         ("fr", "Ouais vas-y, et ouvre la fenêtre"),
         ("es", "Sí, pero no la abras"),
     ],
 )
-async def test_it_does_not_unlock(
-    model_server: ModelServer, secure: SecureHouse, language: str, sentence: str
-) -> None:
+async def test_it_does_not_unlock(secure: SecureHouse, language: str, sentence: str) -> None:
     """What is short is asked once more; anything longer closes the question and goes to the model."""
-    said = await answered(await secure.async_agent(model_server), language, sentence, UNLOCK)
+    said = await answered(await secure.async_with(), language, sentence, UNLOCK)
     again = said.startswith(("Yes or no: ", "Ja oder nein: ", "Oui ou non : ", "Sí o no: "))
     closed = said.endswith(" Hm.")
     assert again is not closed
     assert secure.moved() == []
 
 
-async def test_two_things(model_server: ModelServer, secure: SecureHouse) -> None:
+async def test_two_things(secure: SecureHouse) -> None:
     """A verb counts if it means all that was asked about, and a name only if it is all."""
-    agent = await secure.async_agent(model_server)
+    agent = await secure.async_with()
     question = "Yes or no: Should I unlock the Front Door and open the Garage?"
     assert await answered(agent, "en", "yes, unlock it", UNLOCK, GARAGE) == question
     assert await answered(agent, "en", "yes, open the garage", UNLOCK, GARAGE) == question
     assert secure.moved() == []
     await answered(agent, "en", "yes, open them", UNLOCK, GARAGE)
     assert secure.moved() == [*RAN, ("cover.open_cover", ("cover.garage",))]
-
-
-async def test_the_pin_is_still_needed(model_server: ModelServer, secure: SecureHouse) -> None:
-    agent = await secure.async_agent(model_server, {"policy_pin": "4711"})
-    assert await answered(agent, "en", "yes, open it", UNLOCK) == "I need the PIN for that."
-    assert secure.moved() == []

@@ -33,7 +33,6 @@ from tests.helpers.further import async_add_further
 from tests.helpers.secure_house import ENTITIES, SecureHouse, pending_ids
 from tests.helpers.turns import tool_results
 from tests.helpers.weather import async_add_weather
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 NEVER, ONLY, ASK, ALWAYS = "never", "only", "ask", "always"
@@ -134,27 +133,19 @@ async def outcome(agent: Agent, secure: SecureHouse, entity_id: str = "light.hal
     ],
 )
 async def test_hours(
-    secure: SecureHouse,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-    *,
-    hours: list[str],
-    moment: str,
-    applies: bool,
+    secure: SecureHouse, freezer: FrozenDateTimeFactory, *, hours: list[str], moment: str, applies: bool
 ) -> None:
     at(freezer, moment)
     choice = rule(NEVER, areas=["nursery"], hours=hours)
-    agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
+    agent = await secure.async_with({"policy_choices": [choice]})
     assert await outcome(agent, secure) == ("refused" if applies else "ran")
     assert await outcome(agent, secure, "switch.oven") == "ran"
 
 
-async def test_the_hour_that_comes_twice(
-    secure: SecureHouse, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_the_hour_that_comes_twice(secure: SecureHouse, freezer: FrozenDateTimeFactory) -> None:
     """Both hours from 2 to 3 are from 2 to 3."""
     choice = rule(NEVER, areas=["nursery"], hours=["02:00-03:00"])
-    agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
+    agent = await secure.async_with({"policy_choices": [choice]})
     for fold, expected in ((0, "refused"), (1, "refused")):
         freezer.move_to(datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=fold))
         assert await outcome(agent, secure) == expected
@@ -182,39 +173,28 @@ async def test_the_hour_that_comes_twice(
         ("of a later release", "home", "home", True),
     ],
 )
-async def test_presence(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    model_server: ModelServer,
-    *,
-    presence: str,
-    anna: str,
-    ben: str,
-    applies: bool,
-) -> None:
+async def test_presence(secure: SecureHouse, *, presence: str, anna: str, ben: str, applies: bool) -> None:
     """Who may be away counts as away for a rule that limits, and the other way round."""
     choices = [
         rule(NEVER, entities=["light.hall"], presence=presence),
         rule(ALWAYS, entities=["siren.roof"], presence=presence),
     ]
-    agent = await secure.async_agent(model_server, {"policy_choices": choices})
-    is_home(hass, "anna", state=anna)
-    is_home(hass, "ben", state=ben)
+    agent = await secure.async_with({"policy_choices": choices})
+    is_home(secure.hass, "anna", state=anna)
+    is_home(secure.hass, "ben", state=ben)
     assert await outcome(agent, secure) == ("refused" if applies else "ran")
     is_certain = applies and {anna, ben}.isdisjoint(("unknown", "unavailable")) and "gone" not in presence
     allowed = is_certain and "later" not in presence
     assert await outcome(agent, secure, "siren.roof") == ("ran" if allowed else "asked")
 
 
-async def test_a_home_without_persons(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_a_home_without_persons(hass: HomeAssistant, secure: SecureHouse) -> None:
     """Nobody is known to be at home, and nobody is known to be away."""
     for name in ("anna", "ben"):
         hass.states.async_remove(f"person.{name}")
     choices = [rule(NEVER, entities=["light.hall"], presence=who_is) for who_is in ("nobody", "somebody")]
     for choice in choices:
-        agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
+        agent = await secure.async_with({"policy_choices": [choice]})
         assert await outcome(agent, secure) == "refused"
         await hass.config_entries.async_remove(agent.entry.entry_id)
 
@@ -237,23 +217,19 @@ async def test_a_home_without_persons(
         (["except:person.gone"], set(SPEAKERS)),
     ],
 )
-async def test_whom(
-    secure: SecureHouse, model_server: ModelServer, *, whom: list[str], limited: set[str]
-) -> None:
+async def test_whom(secure: SecureHouse, *, whom: list[str], limited: set[str]) -> None:
     """A deleted person counts as everybody, because nobody knows who was meant."""
     options = {"policy_choices": [rule(NEVER, actions=["turn_on"], whom=whom)]}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with(options)
     became = {name: await outcome(agent, secure, **who(secure, name)) for name in SPEAKERS}
     assert {name for name, found in became.items() if found == "refused"} == limited
 
 
-async def test_an_allowing_rule_needs_to_know_who_speaks(
-    secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_an_allowing_rule_needs_to_know_who_speaks(secure: SecureHouse) -> None:
     """The owner of a satellite is not known to be the one who speaks to it."""
     choice = rule(ALWAYS, entities=["siren.roof"], whom=["person.anna"])
     owners = [{"device": "satellite-1", "person": "person.anna"}]
-    agent = await secure.async_agent(model_server, {"policy_choices": [choice], "device_persons": owners})
+    agent = await secure.async_with({"policy_choices": [choice], "device_persons": owners})
     found = [await outcome(agent, secure, "siren.roof", **who(secure, name)) for name in SPEAKERS]
     assert found == ["ran", "asked", "asked", "asked", "asked"]
     # For a rule that limits the same owner may be the speaker.
@@ -262,9 +238,7 @@ async def test_an_allowing_rule_needs_to_know_who_speaks(
     assert found == ["refused", "ran", "ran", "refused", "ran"]
 
 
-async def test_rules_follow_what_moves(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_rules_follow_what_moves(hass: HomeAssistant, secure: SecureHouse) -> None:
     """A rule for an area, a floor or a label is about what is there at the moment of the call."""
     registry, areas = er.async_get(hass), ar.async_get(hass)
     moves = {
@@ -274,9 +248,7 @@ async def test_rules_follow_what_moves(
     }
     names = {"floors": "upstairs", "areas": "nursery", "labels": "party"}
     for field, move in moves.items():
-        agent = await secure.async_agent(
-            model_server, {"policy_choices": [rule(NEVER, **{field: [names[field]]})]}
-        )
+        agent = await secure.async_with({"policy_choices": [rule(NEVER, **{field: [names[field]]})]})
         assert await outcome(agent, secure) == "refused"
         move()
         assert await outcome(agent, secure) == "ran"
@@ -343,18 +315,14 @@ async def furnish_paths(hass: HomeAssistant) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_every_path(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-    path: str,
+    hass: HomeAssistant, secure: SecureHouse, freezer: FrozenDateTimeFactory, path: str
 ) -> None:
     """At 19:55 the lamp turns on, at 20:00 it does not, at 07:00 it does again."""
     at(freezer, "2026-06-10T19:30:00")
     await furnish_paths(hass)
     choice = rule(NEVER, areas=["nursery"], hours=["20:00-07:00"])
     options = {"policy_choices": [choice], "local_first_enabled": path == "built-in sentence"}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with(options)
     if path == "further agent":
         agent = await async_add_further(hass, agent, **options)
     seen = []
@@ -373,19 +341,17 @@ async def test_every_path(
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_a_pin_on_every_path(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, path: str
-) -> None:
+async def test_a_pin_on_every_path(hass: HomeAssistant, secure: SecureHouse, path: str) -> None:
     """A rule that asks for the PIN does so however the lamp is reached; a yes is not enough."""
     await furnish_paths(hass)
-    pin = await hass.async_add_executor_job(hash_pin, "4711")
+    pin = hash_pin("4711")
     options = {
         "policy_choices": [rule("pin", areas=["nursery"])],
         "policy_pin": pin,
         "policy_pin_always": False,
         "local_first_enabled": path == "built-in sentence",
     }
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with(options)
     confirmations = agent.entry.runtime_data.confirmations
     if path == "further agent":
         agent = further = await async_add_further(hass, agent, **options)
@@ -398,19 +364,19 @@ async def test_a_pin_on_every_path(
 
 
 async def test_a_plan_is_judged_for_its_time_and_again_at_that_time(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, secure: SecureHouse, freezer: FrozenDateTimeFactory
 ) -> None:
     """At 21:00 a command for 8:00 is taken; if the rule is there by then, it is refused when it is due."""
     at(freezer, "2026-06-10T21:00:00")
     choice = rule(NEVER, areas=["nursery"], hours=["20:00-07:00"])
-    agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
+    agent = await secure.async_with({"policy_choices": [choice]})
     planned = agent.entry.runtime_data.planned.all
     for when, kept in (("08:00", 1), ("06:00", 1)):
         call = ("ha_control", {"action": "turn_on", "entity_id": "light.hall", "when": when})
-        model_server.clear()
+        secure.server.clear()
         await agent.act(call, sentence=f"Turn on the hall light at {when}")
         assert len(planned()) == kept
-    refused = tool_results(model_server.chats[-1])[-1]["error"]
+    refused = tool_results(secure.server.chats[-1])[-1]["error"]
     assert "nothing may be changed in Nursery from 20:00 to 07:00" in refused
     await agent.set_options(policy_choices=[rule(NEVER, areas=["nursery"])])
     at(freezer, "2026-06-11T08:00:01")
@@ -424,11 +390,7 @@ async def test_a_plan_is_judged_for_its_time_and_again_at_that_time(
 
 @pytest.mark.parametrize("change", ["none", "hour", "presence", "presence, to a stranger"])
 async def test_the_yes_is_judged_again(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-    change: str,
+    hass: HomeAssistant, secure: SecureHouse, freezer: FrozenDateTimeFactory, change: str
 ) -> None:
     """What was allowed at the question may be forbidden at the yes; it is said why."""
     at(freezer, "2026-06-10T19:59:50")
@@ -437,9 +399,9 @@ async def test_the_yes_is_judged_again(
         rule(NEVER, areas=["nursery"], hours=["20:00-07:00"]),
         rule(NEVER, areas=["nursery"], presence="nobody"),
     ]
-    agent = await secure.async_agent(model_server, {"policy_choices": choices})
+    agent = await secure.async_with({"policy_choices": choices})
     call = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
-    model_server.script([tool_calls([call])])
+    secure.server.script([tool_calls([call])])
     who = {"context": Context(user_id=secure.anna.id)} if change == "presence" else {}
     asked = await agent.say("Turn on the hall light", **who)
     assert speech(asked) == "Should I turn on the Hall?"
@@ -480,18 +442,13 @@ async def test_the_yes_is_judged_again(
     ],
 )
 async def test_what_the_model_reads(
-    secure: SecureHouse,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-    *,
-    fields: dict[str, Any],
-    said: str,
+    secure: SecureHouse, freezer: FrozenDateTimeFactory, *, fields: dict[str, Any], said: str
 ) -> None:
     """Which rule it was, that no other call helps, and nothing about where one person is."""
     at(freezer, "2026-06-10T21:00:00")
-    agent = await secure.async_agent(model_server, {"policy_choices": [rule(NEVER, **fields)]})
+    agent = await secure.async_with({"policy_choices": [rule(NEVER, **fields)]})
     await turn_on(agent)
-    (read,) = tool_results(model_server.chats[-1])
+    (read,) = tool_results(secure.server.chats[-1])
     assert f"{said}. It holds for every call" in read["error"]
     assert "Anna" not in read["error"]
 
@@ -505,64 +462,58 @@ async def test_what_the_model_reads(
     ],
 )
 async def test_a_plain_command_is_refused_without_the_model(
-    secure: SecureHouse, model_server: ModelServer, freezer: FrozenDateTimeFactory, language: str, said: str
+    secure: SecureHouse, freezer: FrozenDateTimeFactory, language: str, said: str
 ) -> None:
     """The model is not asked for another way, and the reason is said in the person's language."""
     at(freezer, "2026-06-10T21:00:00")
     choice = rule(NEVER, areas=["nursery"], hours=["20:00-07:00"])
     options = {"policy_choices": [choice], "quick_confirmations": True}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with(options)
     sentences = {"de": "Schalte Hall ein", "fr": "Allume Hall"}
     call = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
-    model_server.script([tool_calls([call])])
+    secure.server.script([tool_calls([call])])
     answer = await agent.say(sentences.get(language, "Turn on Hall"), language=language)
     assert speech(answer) == said
-    assert len(model_server.chats) == 1
+    assert len(secure.server.chats) == 1
     assert secure.moved() == []
 
 
-async def test_the_model_tells_what_is_more_than_a_refusal(
-    secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_the_model_tells_what_is_more_than_a_refusal(secure: SecureHouse) -> None:
     options = {"policy_choices": [rule(NEVER, areas=["nursery"])], "quick_confirmations": True}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with(options)
     calls = [
         ("ha_control", {"action": "turn_on", "entity_id": entity_id})
         for entity_id in ("light.hall", "switch.oven")
     ]
-    model_server.script([tool_calls(calls), text("The hall light is not allowed.")])
+    secure.server.script([tool_calls(calls), text("The hall light is not allowed.")])
     answer = speech(await agent.say("Turn on the hall light and the oven"))
     assert answer.endswith("The hall light is not allowed.")
-    assert len(model_server.chats) == 2
+    assert len(secure.server.chats) == 2
 
 
-async def test_what_is_hidden_is_not_named(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_what_is_hidden_is_not_named(hass: HomeAssistant, secure: SecureHouse) -> None:
     """A script reaches a lamp that the agent does not see: the refusal speaks of the script."""
     await furnish_paths(hass)
     async_expose_entity(hass, "conversation", "light.hall", False)
-    agent = await secure.async_agent(model_server, {"policy_choices": [rule(NEVER, areas=["nursery"])]})
+    agent = await secure.async_with({"policy_choices": [rule(NEVER, areas=["nursery"])]})
     await turn_on(agent, "script.bedtime")
-    (read,) = tool_results(model_server.chats[-1])
+    (read,) = tool_results(secure.server.chats[-1])
     assert "this may not be done with bedtime" in read["error"]
     assert "Nursery" not in read["error"]
 
 
-async def test_reading_is_no_change(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
-) -> None:
+async def test_reading_is_no_change(hass: HomeAssistant, secure: SecureHouse) -> None:
     """A guest for whom everything is forbidden may still ask for the state and the weather."""
     await async_add_weather(hass)
-    agent = await secure.async_agent(model_server, {"policy_choices": [rule(NEVER, whom=["guests"])]})
-    model_server.script(
+    agent = await secure.async_with({"policy_choices": [rule(NEVER, whom=["guests"])]})
+    secure.server.script(
         [
             tool_calls([("ha_query", {"entity_id": ["light.hall"]}), ("weather", {"day": "tomorrow"})]),
             text("It is off."),
         ]
     )
     await agent.say("Is the hall light on, and how is the weather tomorrow?")
-    state, forecast = tool_results(model_server.chats[-1])
+    state, forecast = tool_results(secure.server.chats[-1])
     assert state["success"]
     assert "sunny" in str(forecast)
 

@@ -16,10 +16,10 @@ from homeassistant.helpers import (
     issue_registry as ir,
     label_registry as lr,
 )
+from tests.helpers.checks import for_each
 from tests.helpers.options_pages import is_saved, page, save, selector_of, shown
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
 from tests.helpers.secure_house import SecureHouse
-from tests.servers.model_server import ModelServer
 
 __all__ = ["dialog"]
 
@@ -71,13 +71,6 @@ WORDS = {
         "presence": "Anna ist nicht zu Hause",
         "whom": ["Gäste", "Alle in Nursery", "Außer Administratoren"],
     },
-    "it": {
-        "decision": "Mai",
-        "places": ["Nursery", "Upstairs (piano)", "Party (etichetta)"],
-        "hours": ["Sabato", "20:00-07:00"],
-        "presence": "Anna è fuori",
-        "whom": ["Ospiti", "Chiunque in Nursery", "Tranne amministratori"],
-    },
 }
 STORED = {
     "decision": "never",
@@ -114,7 +107,7 @@ async def test_a_rule_is_shown_in_words(
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("typed", "stored"),
     [
         (["20-7"], ["20:00-07:00"]),
@@ -147,7 +140,7 @@ async def test_times(
         assert entry.options["policy_choices"][0]["hours"] == stored
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("choice", "error", "named"),
     [
         ({"decision": "Never"}, "choice_empty", None),
@@ -192,24 +185,16 @@ async def test_a_rule_that_cannot_apply_is_refused(
         assert (result["description_placeholders"] or {}).get("name") == named
 
 
-async def test_presence_needs_persons(
-    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
-) -> None:
-    for entity_id in ("person.anna", "person.mia"):
-        hass.states.async_remove(entity_id)
-    choice = {"decision": "Never", "places": ["Nursery"], "presence": "Nobody is at home"}
-    result = await save_rule(hass, entry, choice)
-    assert result["errors"] == {"policy_choices": "choice_no_persons"}
-
-
-async def test_the_owner_of_a_satellite_needs_no_account(
-    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
-) -> None:
-    """Who speaks to the satellite in her room is taken for Mia by a rule that limits."""
+async def test_persons_that_a_rule_needs(secure: SecureHouse, entry: MockConfigEntry) -> None:
+    """The owner of a satellite needs no account; presence is nobody's where there are no persons."""
+    hass, never = secure.hass, {"decision": "Never"}
     owners = [{"device": "satellite-1", "person": "person.mia"}]
     hass.config_entries.async_update_entry(entry, options={**entry.options, "device_persons": owners})
-    choice = {"decision": "Never", "whom": ["Mia"]}
-    assert is_saved(await save_rule(hass, entry, choice))
+    assert is_saved(await save_rule(hass, entry, {**never, "whom": ["Mia"]}))
+    for entity_id in ("person.anna", "person.mia"):
+        hass.states.async_remove(entity_id)
+    result = await save_rule(hass, entry, {**never, "places": ["Nursery"], "presence": "Nobody is at home"})
+    assert result["errors"] == {"policy_choices": "choice_no_persons"}
 
 
 async def test_devices_to_choose_from(
@@ -263,7 +248,7 @@ async def test_rules_of_an_earlier_release(
 
 
 async def test_what_stops_matching_is_an_issue(
-    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, dialog: Dialogs
+    hass: HomeAssistant, secure: SecureHouse, dialog: Dialogs
 ) -> None:
     """Deleted floors, labels, persons and rooms are named; a renamed person is followed."""
     choices = [
@@ -273,7 +258,7 @@ async def test_what_stops_matching_is_an_issue(
     ]
     registry = er.async_get(hass)
     pins = [{"person": "person.anna", "pin": "a hash"}]
-    agent = await secure.async_agent(model_server, {"policy_choices": choices, "policy_pins": pins})
+    agent = await secure.async_with({"policy_choices": choices, "policy_pins": pins})
 
     def told() -> list[str]:
         issue = ir.async_get(hass).async_get_issue(DOMAIN, only(hass, RULES))

@@ -127,7 +127,7 @@ TITLE = "Run the scripts"
     ],
 )
 async def test_after_a_title_was_read(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, target: str, wish: str, asks: bool
+    hass: HomeAssistant, secure: SecureHouse, target: str, wish: str, asks: bool
 ) -> None:
     """A song's title cannot have more done by a script than it could have done without one."""
     for domain, service in (("notify", "family"), ("tts", "speak")):
@@ -143,10 +143,10 @@ async def test_after_a_title_was_read(
     for entity_id in (target, "media_player.hall"):
         async_expose_entity(hass, "conversation", entity_id, True)
     await hass.async_block_till_done()
-    agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
+    agent = await secure.async_with({"allow_scripts_and_scenes": True})
     read = ("ha_query", {"entity_id": ["media_player.hall"], "attributes": ["media_title"]})
     run = ("ha_control", {"action": "activate", "entity_id": [target]})
-    model_server.script([tool_calls([read]), tool_calls([run]), text("Done.")])
+    secure.server.script([tool_calls([read]), tool_calls([run]), text("Done.")])
     asked = await agent.say(f"What is playing? And {wish}", context=Context(user_id=secure.anna.id))
     assert asked.continue_conversation is asks
     assert bool(secure.calls) is not asks

@@ -15,7 +15,6 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, agent, pending_ids  # noqa: F401 - a fixture
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 PIN = "4711"
@@ -103,11 +102,9 @@ async def test_an_automation_does_not_confirm_what_a_voice_asked_for(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_an_automation_may_reject(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent, way: Any
-) -> None:
+async def test_an_automation_may_reject(secure: SecureHouse, agent: Agent, way: Any) -> None:
     """The safe direction stays free."""
-    resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
+    resolved = async_capture_events(secure.hass, EVENT_CONFIRMATION_RESOLVED)
     obey(agent)
     _, conversation_id = await way(agent, "unlock the front door")
     said, _ = await way(agent, "no", conversation_id=conversation_id)
@@ -117,15 +114,12 @@ async def test_an_automation_may_reject(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_an_automation_with_the_pin(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, way: Any
-) -> None:
+async def test_an_automation_with_the_pin(secure: SecureHouse, way: Any) -> None:
     """A yes is not enough, the right PIN is; the model reads neither."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with({"policy_pin": hash_pin(PIN)})
     obey(agent)
     _, conversation_id = await way(agent, "unlock the front door")
-    requests = len(model_server.chats)
+    requests = len(secure.server.chats)
     for sentence, answer in (("yes", "I need the PIN for that."), ("0000", "That PIN is wrong.")):
         said, _ = await way(agent, sentence, conversation_id=conversation_id)
         assert said.startswith(answer)
@@ -133,7 +127,7 @@ async def test_an_automation_with_the_pin(
     said, _ = await way(agent, f"the pin is {PIN}", conversation_id=conversation_id)
     assert said == "I unlocked the Front Door."
     assert secure.moved() == RAN
-    assert len(model_server.chats) == requests
+    assert len(secure.server.chats) == requests
 
 
 async def test_the_response_names_the_question(hass: HomeAssistant, agent: Agent) -> None:
@@ -166,12 +160,9 @@ async def test_another_person_or_device(secure: SecureHouse, agent: Agent, other
     assert secure.calls == []
 
 
-async def test_guesses_across_actions(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_guesses_across_actions(hass: HomeAssistant, secure: SecureHouse) -> None:
     """Guesses for many actions at once are looked at one after the other, ten of them in an hour."""
-    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "0039")}
-    agent = await secure.async_agent(model_server, options)
+    agent = await secure.async_with({"policy_pin": hash_pin("0039")})
     anna = Context(user_id=secure.anna.id)
     for _ in range(20):
         await call_action(hass, "execute_tool", {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]}, anna)
@@ -201,7 +192,7 @@ async def test_nobody_crowds_out_another(hass: HomeAssistant, secure: SecureHous
             {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]},
             Context(user_id=secure.ben.id),
         )
-    assert len(pending_ids(hass)) == 20
+    assert len(pending_ids(hass)) == 21
     again = Context(user_id=secure.anna.id)
     await agent.say("yes", conversation_id=asked.conversation_id, context=again)
     assert secure.moved() == RAN
@@ -240,9 +231,7 @@ async def test_a_script_says_yes_for_nobody(hass: HomeAssistant, secure: SecureH
     assert secure.moved() == RAN
 
 
-async def test_what_a_message_sets_off_is_an_automation(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent
-) -> None:
+async def test_what_a_message_sets_off_is_an_automation(secure: SecureHouse, agent: Agent) -> None:
     """Home Assistant hands the context variables of a chat on to the automations that its calls trigger."""
     obey(agent)
     chat = surface.set(Surface.TELEGRAM)
@@ -253,7 +242,7 @@ async def test_what_a_message_sets_off_is_an_automation(
         surface.reset(chat)
     assert said.startswith("Should I unlock the Front Door? Somebody has to confirm this")
     assert secure.calls == []
-    assert len(pending_ids(hass)) == 1
+    assert len(pending_ids(secure.hass)) == 1
 
 
 @pytest.mark.parametrize("way", [Surface.TELEGRAM, None])

@@ -32,7 +32,7 @@ async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
     calls = [event for event in services if event.data["domain"] == "light"]
     assert [event.data["service"] for event in calls] == ["turn_off"]
     assert calls[0].context.id == context.id, "it runs as the one who asked"
-    newest = agent.entry.runtime_data.handler.guard.journal.ledger.recent(1)[0]
+    newest = agent.entry.runtime_data.handler.guard.journal.recent(1)[0]
     assert (newest.service, newest.undoes) == ("turn_off", True)
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 200}, blocking=True)
     await hass.async_block_till_done()

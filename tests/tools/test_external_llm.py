@@ -206,7 +206,7 @@ async def test_what_leaves_is_sanitised_and_audited(two: Two) -> None:
     assert sent.startswith("Write a card for someone now. (left out) (left out) It may be short.")
     assert not [private for private in ("Olga", "1234567", "bunker") if private in sent]
     assert tool_results(two.server.chats[-1])[-1]["result"]["not_passed_on"] == "private words"
-    (entry,) = agent.entry.runtime_data.handler.guard.journal.audit.entries(9, "search")
+    (entry,) = agent.entry.runtime_data.handler.guard.journal.entries(9, "search")
     assert (entry["tool"], entry["query"], entry["blocked"]) == (TOOL, prompt, False)
     assert entry["sent"].startswith("Write a card for someone")
     two.server.script([asks("Whose number is 0171 1234567?"), text("Done.")])

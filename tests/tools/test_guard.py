@@ -307,7 +307,7 @@ class TestCodes:
             assert "is not the code" in envelope["error"]
             assert self.CODE not in envelope["error"]
         journal = agent.entry.runtime_data.handler.guard.journal
-        kept = str((journal.ledger.stored(), journal.audit.stored()))
+        kept = str(journal.stored())
         assert "is not the code" in kept
         for text_ in (seen, kept, speech(said), str([t.as_dict() for t in trace.async_get_traces()])):
             assert self.CODE not in text_

@@ -3,25 +3,24 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, override
+from typing import Any, Final
 
 from homeassistant.auth.models import User
 from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
 from homeassistant.const import ATTR_DEVICE_CLASS, STATE_ON
-from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
-from homeassistant.helpers import entity_registry as er
+from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.util.ulid import ulid_now
 
 from ..agent.describe import async_carry_out, async_phrase, async_question, ordered
 from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, CONF_NOTIFY_TARGETS, LOGGER
 from ..domains.features import supports
-from ..errors import ToolExecutionError
+from ..errors import HomeAgentError, ToolExecutionError
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker, Surface, async_speaker_at, pipeline_of
 from ..safety.answers import Answer, read_reply
 from ..safety.confirmation import (
     ActionOutcome,
-    ConfirmationChannel,
     ConfirmationRefused,
     Confirmations,
     OwnQuestion,
@@ -29,19 +28,23 @@ from ..safety.confirmation import (
 )
 from ..safety.frozen import ServiceCall
 from ..safety.rules import Verdict
-from ..texts import fold
+from ..texts import fold, one_line
 from ..tools.control.planning import propose
+from ..tools.everyday.notify_tool import Inquiry
 from ..tools.guard import Guard
+from ..tools.messages import heard_on
 from ..tools.own_calls import async_announce, async_ask_question
 from ..tools.recipients import (
     ChatQuestion,
     PersonalChats,
     Route,
     chats_of,
+    is_spoken,
     read_targets,
     route_to,
     user_id_of,
 )
+from .announcing import Announcer
 from .phones import CLEAR, async_on_press, async_send_to, tagged
 
 SATELLITE: Final = "assist_satellite"
@@ -58,7 +61,6 @@ NO: Final = "no"
 ANSWER: Final = "HOME_AGENT_ANSWER_"
 MAX_ROUNDS: Final = 3
 """How often a satellite asks: once, and again for what was not understood or is missing."""
-MAX_CHOICE_ROUNDS: Final = 2
 MAX_SATELLITES: Final = 3
 """How many satellites ask, one after the other, until somebody answers."""
 
@@ -82,7 +84,7 @@ class Chosen:
     by: str
 
 
-class Questions(ConfirmationChannel):
+class Questions:
     """Asks whether to do something, and has it done after a yes; or asks for one of several answers."""
 
     def __init__(
@@ -103,20 +105,13 @@ class Questions(ConfirmationChannel):
         self._guard = guard
         self._confirmations = confirmations
         self._emitter = emitter
-        self._asked: dict[str, asyncio.Future[ActionOutcome]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     @callback
-    def async_start(self) -> CALLBACK_TYPE:
-        """Begin to hear how questions end; return how to stop."""
-        self._confirmations.channels.append(self)
-
-        @callback
-        def stop() -> None:
-            for task in self._tasks:
-                task.cancel()
-
-        return stop
+    def async_stop(self) -> None:
+        """Ask nothing more."""
+        for task in self._tasks:
+            task.cancel()
 
     @callback
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -158,25 +153,21 @@ class Questions(ConfirmationChannel):
         Each receiver is judged before they are asked, and again with their answer. The first answer counts.
         """
         language = self._hass.config.language
-        verdicts: list[Verdict] = []
-        users: set[str] = set()
-        speakers: dict[str, Speaker] = {}
+        asked: dict[str, Speaker] = {}
         for user_id in filter(None, (user_id_of(self._hass, person) for person in receivers.persons)):
-            speaker = Speaker(context=Context(user_id=user_id), language=language)
-            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
-                users.add(user_id)
-                verdicts.append(verdict)
+            asked[user_id] = Speaker(context=Context(user_id=user_id), language=language)
         for entity_id in receivers.satellites[:MAX_SATELLITES]:
             entry = er.async_get(self._hass).async_get(entity_id)
             device_id = entry.device_id if entry else None
             spoken = language_of(self._hass, entity_id)
             speaker = await async_speaker_at(self._hass, Context(), spoken, device_id, self._owners)
-            speaker = replace(speaker, voice=True, surface=Surface.VOICE)
-            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
-                speakers[entity_id] = speaker
-                verdicts.append(verdict)
+            asked[entity_id] = replace(speaker, voice=True, surface=Surface.VOICE)
+        verdicts = {key: await self._guard.async_verdict(proposal, asked[key]) for key in asked}
+        verdicts = {key: verdict for key, verdict in verdicts.items() if verdict is not Verdict.BLOCK}
         if not verdicts:
             return None
+        strictest = max(verdicts.values())
+        speakers = {key: asked[key] for key in verdicts if asked[key].voice}
         draft = self._guard.draft_of(
             proposal,
             Speaker(
@@ -185,34 +176,20 @@ class Questions(ConfirmationChannel):
                 surface=Surface.AUTOMATION,
                 conversation_id=f"asked {ulid_now()}",
             ),
-            pin=max(verdicts) is Verdict.PIN,
+            pin=strictest is Verdict.PIN,
         )
-        own = OwnQuestion(
-            users=frozenset(users), lead=await lead(language), seconds=seconds, verdict=max(verdicts)
-        )
-        done: asyncio.Future[ActionOutcome] = self._hass.loop.create_future()
-        self._asked[draft.action_id] = done
+        users = frozenset(verdicts.keys() - speakers)
+        own = OwnQuestion(users=users, lead=await lead(language), seconds=seconds, verdict=strictest)
         action_id = draft.action_id
         try:
             action = await self._confirmations.async_open(draft, unattended=True, own=own)
             if speakers:
                 self.begin(self._async_propose_aloud(action, speakers, lead))
-            return await done
+            return await action.ended
         finally:
-            del self._asked[action_id]
             for left in self._confirmations.pending:
                 if left.id == action_id:  # the one who asked has gone
                     await self._confirmations.async_drop(left, ActionOutcome.WITHDRAWN)
-
-    @override
-    async def async_ask(self, action: PendingAction) -> None:
-        """Do nothing: what is asked aloud is asked by `async_propose`."""
-
-    @override
-    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
-        """Tell the one who asked how a question ended."""
-        if (done := self._asked.get(action.id)) is not None and not done.done():
-            done.set_result(outcome)
 
     @callback
     def reaches(self, receivers: Receivers) -> bool:
@@ -274,7 +251,7 @@ class Questions(ConfirmationChannel):
                         chosen.set_result(Chosen(answer, entity_id))
                     return question if answer is None else ""
 
-                if await self._async_ask_on(entity_id, question, MAX_CHOICE_ROUNDS, async_take):
+                if await self._async_ask_on(entity_id, question, async_take):
                     return
 
         aloud = self._hass.async_create_background_task(async_choose_aloud(), "home_agent question")
@@ -329,18 +306,16 @@ class Questions(ConfirmationChannel):
                 return ""
 
             text = " ".join(part for part in (await lead(language), question, hint) if part)
-            if await self._async_ask_on(entity_id, text, MAX_ROUNDS, async_take):
+            if await self._async_ask_on(entity_id, text, async_take):
                 return
         if action.own is None or not action.own.users:
             await self._confirmations.async_drop(action, ActionOutcome.EXPIRED)
 
-    async def _async_ask_on(
-        self, entity_id: str, text: str, rounds: int, take: Callable[[str], Awaitable[str]]
-    ) -> bool:
+    async def _async_ask_on(self, entity_id: str, text: str, take: Callable[[str], Awaitable[str]]) -> bool:
         """Ask on a satellite; `take` returns what is asked next. Return whether an answer was the last."""
         if not can_ask(self._hass, entity_id):
             return False
-        for _ in range(rounds):
+        for _ in range(MAX_ROUNDS):
             try:
                 heard = await async_ask_question(self._hass, entity_id, text)
             except ToolExecutionError as err:
@@ -380,6 +355,55 @@ class Questions(ConfirmationChannel):
         data = tagged(f"home_agent_{asked_id}", **details)
         messages = {route: {"message": message, **data} for route in routes}
         await async_send_to(self._hass, messages, Context(), "a question was not sent", self._emitter)
+
+
+ALOUD_SECONDS: Final = 120
+WRITTEN_SECONDS: Final = 15 * 60
+MAX_ANSWER: Final = 300
+
+
+class Intercom:
+    """Puts questions of people to others: aloud, else in writing. No model reads the reply."""
+
+    def __init__(self, hass: HomeAssistant, guard: Guard, asker: Questions, announcer: Announcer) -> None:
+        self._hass = hass
+        self._guard = guard
+        self._asker = asker
+        self._announcer = announcer
+
+    async def async_ask(self, asked: Inquiry) -> None:
+        """Put a question in the background."""
+        self._asker.begin(self._async_carry(asked))
+
+    async def _async_carry(self, asked: Inquiry) -> None:
+        area, question = ar.async_get(self._hass).async_get_area(asked.speaker.area_id or ""), asked.text
+        if name := asked.speaker.person or (area.name if area else ""):
+            names = {"name": name, "question": question}
+            question = await async_phrase(self._hass, asked.owner.language, "intercom_question", **names)
+        answer = ""
+        try:
+            answer = await self._async_ask(asked, question, ALOUD_SECONDS, aloud=True)
+            answer = answer or await self._async_ask(asked, question, WRITTEN_SECONDS, aloud=False)
+        finally:  # whoever asked was promised to hear of it, also where the agent is unloaded
+            await self._announcer.async_tell_reply(asked.owner, asked.name, asked.text, answer)
+
+    async def _async_ask(self, asked: Inquiry, question: str, seconds: float, *, aloud: bool) -> str:
+        """Return what was replied, nothing if nobody has or the household no longer allows the question."""
+        calls = [call for call in asked.calls if is_spoken(call.domain, call.service) is aloud]
+        satellites = tuple(entity_id for call in calls if aloud for entity_id in heard_on(call))
+        receivers = Receivers(persons=() if aloud else asked.persons, satellites=satellites[:MAX_SATELLITES])
+        if not calls or not self._asker.reaches(receivers):
+            return ""
+        try:
+            user = await self._guard.async_user(asked.speaker)
+            for call in calls:
+                self._guard.check(call, user, asked.speaker)
+            with self._guard.journal.acting(calls, asked.speaker, {}):
+                chosen = await self._asker.async_choose(question, None, receivers, seconds)
+        except HomeAgentError as err:
+            LOGGER.info("A question was not put: %s", err)
+            return ""
+        return one_line(chosen.answer, MAX_ANSWER) if chosen else ""
 
 
 def meant(heard: str, titles: Mapping[str, str], language: str) -> str | None:

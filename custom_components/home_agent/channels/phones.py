@@ -1,4 +1,4 @@
-"""Confirmations on phones, and as notifications of Home Assistant if no one is present."""
+"""Confirmations on phones, and as notifications of Home Assistant if no one is present to hear them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -100,8 +100,8 @@ def tagged(tag: str, *, urgent: bool = False, **details: Any) -> dict[str, Any]:
 class PhoneChannel(ConfirmationChannel):
     """Asks the person who asked for it, on the notify targets of that person.
 
-    What an automation asked for goes to everyone who may confirm it. An unknown voice is
-    asked where it speaks, and on no phone.
+    What an automation asked for goes to everyone who may confirm it, and is shown in Home Assistant. An
+    unknown voice is asked where it speaks, and on no phone.
     """
 
     def __init__(
@@ -126,6 +126,13 @@ class PhoneChannel(ConfirmationChannel):
     @override
     async def async_ask(self, action: PendingAction) -> None:
         """Send the question to the notify targets of those who may answer, without waiting for the phones."""
+        if action.unattended and action.own is None:
+            persistent_notification.async_create(
+                self._hass,
+                f"{literal(action.full)}\n\n{await self._async_how(action)}",
+                await async_phrase(self._hass, action.speaker.language, "confirmation_title"),
+                _tag(action),
+            )
         routes: dict[Route, None] = {}
         for person, targets in self._targets.items():
             may_answer = await self._confirmations.async_asked_of(action, user_id_of(self._hass, person))
@@ -141,18 +148,18 @@ class PhoneChannel(ConfirmationChannel):
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question away."""
+        if action.unattended and action.own is None:
+            persistent_notification.async_dismiss(self._hass, _tag(action))
         if asked := self._asked.pop(action.id, None):
-            messages = {
-                route: {"message": CLEAR, **_data(route, action)} for route in asked.routes if route.can_clear
-            }
-            self._start(self._async_send(asked, messages))
+            cleared = [route for route in asked.routes if route.can_clear]
+            self._start(self._async_send(asked, dict.fromkeys(cleared, CLEAR)))
 
     async def _async_send_question(self, asked: _SentQuestion, hint: str = "") -> None:
         action, language = asked.action, asked.action.speaker.language
         wants_pin = self._confirmations.needs_pin(action)
         if wants_pin and not hint:
             hint = await async_phrase(self._hass, language, "confirmation_phone_pin")
-        how = await _async_how(self._hass, action)
+        how = await self._async_how(action)
         yes: dict[str, Any] = {
             "action": f"{APPROVE}{action.id}",
             "title": await async_phrase(self._hass, language, "confirmation_yes"),
@@ -169,19 +176,24 @@ class PhoneChannel(ConfirmationChannel):
             "title": await async_phrase(self._hass, language, "confirmation_no"),
         }
         seconds = max(1, int((action.expires_at - dt_util.utcnow()).total_seconds()))
-
-        messages = {
-            route: {
-                "message": f"{action.full} {hint if route.has_buttons else how}".strip(),
-                **_data(route, action, actions=[yes, no], timeout=seconds),
-            }
-            for route in asked.routes
+        texts = {
+            route: f"{action.full} {hint if route.has_buttons else how}".strip() for route in asked.routes
         }
-        await self._async_send(asked, messages)
+        await self._async_send(asked, texts, actions=[yes, no], timeout=seconds)
 
-    async def _async_send(self, asked: _SentQuestion, messages: Mapping[Route, dict[str, Any]]) -> None:
+    async def _async_how(self, action: PendingAction) -> str:
+        """Return how a question is answered where it has no buttons, and until when."""
+        key = "confirmation_how" if action.unattended else "confirmation_there"
+        time = f"{dt_util.as_local(action.expires_at):%H:%M:%S}"
+        return await async_phrase(self._hass, action.speaker.language, key, action_id=action.id, time=time)
+
+    async def _async_send(self, asked: _SentQuestion, texts: Mapping[Route, str], **details: Any) -> None:
         title = await async_phrase(self._hass, asked.action.speaker.language, "confirmation_title")
-        messages = {route: {"title": title, **message} for route, message in messages.items()}
+        data = tagged(_tag(asked.action), urgent=True, **details)
+        messages = {
+            route: {"title": title, "message": text, **(data if route.has_buttons else {})}
+            for route, text in texts.items()
+        }
         context = Context(parent_id=asked.action.speaker.context.id)
         async with asked.turn:
             await async_send_to(
@@ -207,47 +219,12 @@ class PhoneChannel(ConfirmationChannel):
             if reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG):
                 self._start(self._async_send_question(asked, sentence))
             else:
-                messages = {
-                    route: {"message": sentence, **_data(route, asked.action)} for route in asked.routes
-                }
-                self._start(self._async_send(asked, messages))
+                self._start(self._async_send(asked, dict.fromkeys(asked.routes, sentence)))
 
     @callback
     def _start(self, sending: Any) -> None:
         self._hass.async_create_task(sending, "home_agent notification")
 
 
-async def _async_how(hass: HomeAssistant, action: PendingAction) -> str:
-    """Return how a question is answered where it has no buttons, and until when."""
-    key = "confirmation_how" if action.unattended else "confirmation_there"
-    time = f"{dt_util.as_local(action.expires_at):%H:%M:%S}"
-    return await async_phrase(hass, action.speaker.language, key, action_id=action.id, time=time)
-
-
-def _data(route: Route, action: PendingAction, **details: Any) -> dict[str, Any]:
-    return tagged(f"home_agent_{action.id}", urgent=True, **details) if route.has_buttons else {}
-
-
-class NotificationChannel(ConfirmationChannel):
-    """Shows what waits as a notification of Home Assistant."""
-
-    def __init__(self, hass: HomeAssistant) -> None:
-        self._hass = hass
-
-    @override
-    async def async_ask(self, action: PendingAction) -> None:
-        """Show the question if no one is present to hear it."""
-        if not action.unattended or action.own is not None:
-            return
-        persistent_notification.async_create(
-            self._hass,
-            f"{literal(action.full)}\n\n{await _async_how(self._hass, action)}",
-            await async_phrase(self._hass, action.speaker.language, "confirmation_title"),
-            f"home_agent_{action.id}",
-        )
-
-    @override
-    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
-        """Take the question away."""
-        if action.unattended and action.own is None:
-            persistent_notification.async_dismiss(self._hass, f"home_agent_{action.id}")
+def _tag(action: PendingAction) -> str:
+    return f"home_agent_{action.id}"

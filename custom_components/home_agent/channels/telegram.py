@@ -1,8 +1,8 @@
 """The bridge: messages of known persons to the bot are turns, and the bot sends the answers."""
 
 import asyncio
-from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 from pathlib import Path
 import re
-from typing import Any, Final, NamedTuple, override
+from typing import Any, Final, override
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
@@ -37,7 +37,7 @@ from ..languages.sentence import Mood, read as read_sentence
 from ..memory.records import Memory, is_visible
 from ..privacy import async_forget
 from ..regex import lazy_regex
-from ..runtime import HomeAgentConfigEntry, HomeAgentData
+from ..runtime import HomeAgentConfigEntry
 from ..safety.answers import Answer, read_answer
 from ..safety.confirmation import (
     ActionOutcome,
@@ -58,23 +58,23 @@ BESIDE: Final = 5
 """Words beside an answer that is written; a longer message may be about something else."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Shown:
     """A question whether to do something, or for one of several answers, and the messages that show it."""
 
-    text: str
-    answer: Callable[[User, str], Awaitable[str]]
-    """Takes the answer of a user by its key, and returns what is said."""
-    titles: Mapping[str, str] = field(default_factory=dict)
-    """What may be chosen, by its key; none of an action."""
-    action: PendingAction | None = None
-    messages: list[tuple[int, int]] = field(default_factory=list)
-    """Chat and message."""
+    asked: PendingAction | ChatQuestion
     answered_here: bool = False
     """Whether it is the answer to a message of a chat, whose conversation takes the PIN itself."""
+    messages: list[tuple[int, int]] = field(default_factory=list)
+    """Chat and message."""
     passed_in: set[int] = field(default_factory=set)
     """Chats in which something else was said since: a yes there may be the answer to that."""
     sending: asyncio.Task[None] | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Return whether people answer in their own words."""
+        return isinstance(self.asked, ChatQuestion) and not self.asked.titles
 
     def waits_in(self, chat: int) -> bool:
         """Return whether it was sent to a chat from somewhere else."""
@@ -110,7 +110,6 @@ class TelegramQuestions(ConfirmationChannel):
 
     @callback
     def _users(self) -> dict[int, str]:
-        """Return the Home Assistant user of each chat that has one."""
         users = {chat: user_id_of(self._hass, person) for chat, person in self._persons.items()}
         return {chat: user_id for chat, user_id in users.items() if user_id is not None}
 
@@ -134,73 +133,72 @@ class TelegramQuestions(ConfirmationChannel):
     @override
     async def async_ask(self, action: PendingAction | ChatQuestion) -> None:
         """Send a question; not one that is the answer to a message that is being written here."""
-        if isinstance(action, ChatQuestion):
-            question = action
-
-            async def async_take(user: User, key: str) -> str:
-                language = self._hass.config.language
-                if user.id not in question.users or (question.titles and key not in question.titles):
-                    return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
-                question.take(user.id, key)
-                return question.titles.get(key) or await async_phrase(self._hass, language, "done")
-
-            async def async_show() -> None:
-                numbered = enumerate(question.titles.values())
-                buttons = [(title, f"{OURS} {number} {question.id}") for number, title in numbered]
-                for chat, user_id in self._users().items():
-                    if user_id in question.users:
-                        await self._async_show(shown, chat, question.text, buttons)
-
-            shown = _Shown(text=question.text, answer=async_take, titles=question.titles)
-            self._shown[question.id] = shown
-            # Whoever takes the question back meanwhile needs the messages that were sent.
-            shown.sending = self._hass.async_create_task(async_show(), "home_agent telegram question")
-            await asyncio.shield(shown.sending)
-            return
-
-        async def async_settle(user: User, key: str) -> str:
-            language = action.speaker.language
-            if key == YES:
-                return await self._async_approve(action, user, None)
-            try:
-                await self._confirmations.async_reject(action.id, user=user)
-            except HomeAgentError as err:
-                return await async_error_sentence(self._hass, self._hass.config.language, err)
-            return await async_phrase(self._hass, language, "confirmation_rejected")
-
-        here = surface.get() is Surface.TELEGRAM
-        self._shown[action.id] = asked = _Shown(
-            text=action.full, answer=async_settle, action=action, answered_here=here
-        )
-
-        async def async_send() -> None:
-            """Send the question to each chat whose person may answer it."""
-            text = action.full
-            if self._confirmations.needs_pin(action):
-                pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
-                text = f"{text} {pin}"
-            buttons = await self._async_buttons(action)
-            for chat, user_id in self._users().items():
-                if await self._confirmations.async_asked_of(action, user_id):
-                    await self._async_show(asked, chat, text, buttons)
-
+        is_choice = isinstance(action, ChatQuestion)
+        here = not is_choice and surface.get() is Surface.TELEGRAM
+        self._shown[action.id] = shown = _Shown(action, here)
         if not here:
-            self._hass.async_create_task(async_send(), "home_agent telegram question")
+            # Whoever takes the question back meanwhile needs the messages that were sent.
+            shown.sending = self._hass.async_create_task(
+                self._async_send(shown), "home_agent telegram question"
+            )
+        if is_choice and shown.sending:
+            await asyncio.shield(shown.sending)
+
+    async def _async_send(self, shown: _Shown) -> None:
+        """Send a question to each chat whose person may answer it."""
+        asked = shown.asked
+        if isinstance(asked, ChatQuestion):
+            text, titles = asked.text, enumerate(asked.titles.values())
+            buttons: Buttons = [(title, f"{OURS} {number} {asked.id}") for number, title in titles]
+        else:
+            text, buttons = asked.full, await self._async_buttons(asked)
+            if self._confirmations.needs_pin(asked):
+                pin = await async_phrase(self._hass, asked.speaker.language, "confirmation_pin_needed")
+                text = f"{text} {pin}"
+        for chat, user_id in self._users().items():
+            if isinstance(asked, ChatQuestion):
+                is_asked = user_id in asked.users
+            else:
+                is_asked = await self._confirmations.async_asked_of(asked, user_id)
+            if is_asked:
+                await self._async_show(shown, chat, text, buttons)
+
+    async def _async_answer(self, shown: _Shown, user: User, key: str) -> str:
+        """Take the answer of a user by its key, and return what is said."""
+        asked, language = shown.asked, self._hass.config.language
+        if isinstance(asked, ChatQuestion):
+            if user.id not in asked.users or (asked.titles and key not in asked.titles):
+                return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
+            asked.take(user.id, key)
+            return asked.titles.get(key) or await async_phrase(self._hass, language, "done")
+        if key == YES:
+            return await self._async_approve(asked, user, None)
+        try:
+            await self._confirmations.async_reject(asked.id, user=user)
+        except HomeAgentError as err:
+            return await async_error_sentence(self._hass, language, err)
+        return await async_phrase(self._hass, asked.speaker.language, "confirmation_rejected")
 
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Remove the buttons, and write the outcome into the message."""
-        if (shown := self._shown.pop(action.id, None)) is not None and shown.messages:
+        if (shown := self._shown.pop(action.id, None)) is not None:
             became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
             self._hass.async_create_task(self._async_close(shown, became), "home_agent telegram settled")
 
     async def async_end(self, question_id: str, answer: str | None) -> None:
         """Remove the buttons of a question, and write the answer into the messages."""
         if (shown := self._shown.pop(question_id, None)) is not None:
-            if shown.sending is not None:
-                await asyncio.wait([shown.sending])
+            titles = shown.asked.titles if isinstance(shown.asked, ChatQuestion) else {}
             expired = await async_phrase(self._hass, self._hass.config.language, "outcome_expired")
-            await self._async_close(shown, shown.titles.get(answer or "") or answer or expired)
+            await self._async_close(shown, titles.get(answer or "") or answer or expired)
+
+    async def _async_close(self, shown: _Shown, became: str) -> None:
+        if shown.sending is not None:
+            await asyncio.wait([shown.sending])
+        text = shown.asked.text if isinstance(shown.asked, ChatQuestion) else shown.asked.full
+        for chat, message_id in shown.messages:
+            await self._bot.async_replace(chat, message_id, f"{text}\n\n{became}")
 
     async def _async_buttons(self, action: PendingAction) -> Buttons:
         """Return the buttons of a question. The PIN, where there is one, is written instead of a yes."""
@@ -218,7 +216,7 @@ class TelegramQuestions(ConfirmationChannel):
         What has no buttons is open again as soon as the agent no longer waits for an answer of its own.
         """
         for shown in self._shown.values():
-            if shown.action is None and not shown.titles and not asks:
+            if shown.is_free and not asks:
                 shown.passed_in.discard(chat)
             elif not shown.answered_here:
                 shown.passed_in.add(chat)
@@ -228,8 +226,9 @@ class TelegramQuestions(ConfirmationChannel):
 
         What was asked for in this very chat is settled by the conversation itself.
         """
-        asked = (shown.action for shown in reversed(self._shown.values()) if shown.waits_in(chat))
-        action = next(filter(None, asked), None)
+        asked = [shown.asked for shown in self._shown.values() if shown.waits_in(chat)]
+        actions = (action for action in reversed(asked) if isinstance(action, PendingAction))
+        action = next(actions, None)
         if action is None or not self._confirmations.needs_pin(action):
             return None
         read = read_answer(text, action.speaker.language)
@@ -246,19 +245,20 @@ class TelegramQuestions(ConfirmationChannel):
         """
         reply, newest = (chat, replied_to), [*reversed(self._shown.values())]
         for shown in sorted(newest, key=lambda one: reply not in one.messages):
-            action, key, is_reply = shown.action, None, reply in shown.messages
+            question, key, is_reply = shown.asked, None, reply in shown.messages
             if not shown.waits_in(chat) or (chat in shown.passed_in and not is_reply):
                 continue
-            if action is None and not shown.titles:
+            if isinstance(question, PendingAction):
+                if question.own is not None:
+                    read = read_answer(text, question.speaker.language, ordered(self._hass, question.frozen))
+                    key = {Answer.YES: YES, Answer.NO: NO}.get(read.answer)
+            elif shown.is_free:
                 key = text if self._may_pass_on(asked, text, is_reply=is_reply) else None
-            elif action is None:
-                key = meant(text, shown.titles, self._hass.config.language)
-                if key and len(text.split()) > len(shown.titles[key].split()) + BESIDE:
+            else:
+                key = meant(text, question.titles, self._hass.config.language)
+                if key and len(text.split()) > len(question.titles[key].split()) + BESIDE:
                     key = None
-            elif action.own is not None:
-                read = read_answer(text, action.speaker.language, ordered(self._hass, action.frozen))
-                key = {Answer.YES: YES, Answer.NO: NO}.get(read.answer)
-            return await shown.answer(user, key) if key else None
+            return await self._async_answer(shown, user, key) if key else None
         return None
 
     @callback
@@ -291,11 +291,11 @@ class TelegramQuestions(ConfirmationChannel):
             return None
         if (shown := self._shown.get(question_id)) is None:
             return await async_phrase(self._hass, self._hass.config.language, Refusal.UNKNOWN.value)
-        numbered = {str(number): title for number, title in enumerate(shown.titles)}
-        return await shown.answer(user, numbered.get(key, key))
+        titles = shown.asked.titles if isinstance(shown.asked, ChatQuestion) else ()
+        numbered = {str(number): title for number, title in enumerate(titles)}
+        return await self._async_answer(shown, user, numbered.get(key, key))
 
     async def _async_approve(self, action: PendingAction, user: User, pin: str | None) -> str:
-        """Do what was asked about; return what is said."""
         approving = self._confirmations.async_approve(action.id, user=user, pin=pin)
         said, _err = await async_carry_out(self._hass, action, action.speaker.language, approving)
         return said
@@ -313,10 +313,6 @@ class TelegramQuestions(ConfirmationChannel):
         if message_id is not None and shown is not None:
             shown.messages.append((chat, message_id))
 
-    async def _async_close(self, shown: _Shown, became: str) -> None:
-        for chat, message_id in shown.messages:
-            await self._bot.async_replace(chat, message_id, f"{shown.text}\n\n{became}")
-
 
 MAX_SHOWN: Final = 20
 MAX_QUERY: Final = 120
@@ -330,91 +326,11 @@ class Chat:
     conversation_id: str | None = None
     listed: list[str] = field(default_factory=list)
     """The memories of the last list, in its order."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChatCommands:
-    """What a person can write that begins with a stroke, in one chat."""
-
-    hass: HomeAssistant
-    data: HomeAgentData
-    user: User
-    chat: Chat
-
-    async def async_answer(self, command: str, said: str) -> str:
-        """Carry a command out and return what is said; `/help@bot` is `/help`, like what is unknown."""
-        match command.partition("@")[0].casefold():
-            case "/memories":
-                return await self._async_memories(said)
-            case "/forget" if said:
-                return await self._async_forget(said)
-            case "/forget":
-                return await self._async_say("telegram_how_to_forget")
-            case "/searchlog":
-                return await self._async_search_log()
-            case "/new":
-                self.chat.conversation_id = None
-                self.data.shared.sessions.of(self.data.entry_id).clear(user_id=self.user.id)
-                await self.data.shared.sessions.async_flush()
-                return await self._async_say("telegram_new")
-            case _:
-                return await self._async_say("telegram_help")
-
-    async def _async_say(self, key: str, **placeholders: str) -> str:
-        return await async_phrase(self.hass, self.hass.config.language, key, **placeholders)
-
-    async def _async_may_see(self) -> Callable[[Memory], bool]:
-        """Return a filter for the memories of this person and of the household."""
-        person = await async_person_of_user(self.hass, self.user.id)
-        return partial(is_visible, person_id=person.id if person else None)
-
-    async def _async_memories(self, said: str) -> str:
-        may_see, memories = await self._async_may_see(), self.data.memories
-        if said:
-            found = await memories.async_search(said, MAX_SHOWN, may_see=may_see)
-            seen = [item.memory for item in found]
-        else:
-            seen = [memory for memory in memories.all() if may_see(memory)]
-        listed = seen[:MAX_SHOWN]
-        self.chat.listed = [memory.id for memory in listed]
-        if not listed:
-            return await self._async_say("telegram_no_memories")
-        lines = [f"{number}. {memory.content}" for number, memory in enumerate(listed, 1)]
-        if len(seen) > len(listed):
-            lines.append(await self._async_say("telegram_more", count=str(len(seen) - len(listed))))
-        return "\n".join([*lines, "", await self._async_say("telegram_how_to_forget")])
-
-    async def _async_forget(self, said: str) -> str:
-        """Forget one memory: by its number in the last list, or by words that fit only one."""
-        may_see, memories = await self._async_may_see(), self.data.memories
-        if said.isdecimal():
-            number = int(said)
-            ids = self.chat.listed[number - 1 : number] if number else []
-            fitting = [memory for key in ids if (memory := memories.get(key)) and may_see(memory)]
-        else:
-            wanted = said.casefold()
-            fitting = [
-                memory for memory in memories.all() if may_see(memory) and wanted in memory.content.casefold()
-            ]
-        if len(fitting) != 1:
-            return await self._async_say("telegram_which_memory" if fitting else "telegram_unknown_memory")
-        await async_forget(self.data, [fitting[0].id])
-        return await self._async_say("telegram_forgotten", memory=fitting[0].content)
-
-    async def _async_search_log(self) -> str:
-        """List what was searched for on the web: all for an administrator, else this user's own."""
-        found = self.data.handler.guard.journal.audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
-        if not self.user.is_admin:
-            found = [item for item in found if item.get("user_id") == self.user.id]
-        if not found:
-            return await self._async_say("telegram_no_searches")
-        lines = []
-        for item in found[:MAX_SHOWN]:
-            at = dt_util.parse_datetime(str(item["at"]))
-            shown = f"{dt_util.as_local(at):%d.%m. %H:%M}" if at else ""
-            held = f" ({await self._async_say('telegram_held_back')})" if item.get("blocked") else ""
-            lines.append(f"{shown} {str(item.get('sent') or item.get('query') or '')[:MAX_QUERY]}{held}")
-        return "\n".join(lines)
+    waiting: deque[tuple[User, str, dict[str, Any]]] = field(default_factory=deque)
+    """Who has written, the type of the bot's event, and its data."""
+    task: asyncio.Task[None] | None = None
+    seen: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_SEEN))
+    """The ids of the last messages."""
 
 
 HTML: Final = "html"
@@ -439,13 +355,8 @@ class Bot:
     def __init__(self, hass: HomeAssistant, emitter: EventEmitter) -> None:
         self._hass = hass
         self._emitter = emitter
-        self._entries: dict[int, str] = {}
-
-    @callback
-    def note_entry(self, chat: int, entry_id: str | None) -> None:
-        """Answer with the bot that a message came through."""
-        if entry_id:
-            self._entries[chat] = entry_id
+        self.entries: dict[int, str] = {}
+        """The bot by which each chat has written last."""
 
     @callback
     def plain(self, chat: int, message: str) -> dict[str, Any]:
@@ -532,7 +443,7 @@ class Bot:
             for entry in self._hass.config_entries.async_loaded_entries(TELEGRAM)
             if any(part.data.get("chat_id") == chat for part in entry.subentries.values())
         )
-        if entry_id := self._entries.get(chat) or next(bots, None):
+        if entry_id := self.entries.get(chat) or next(bots, None):
             target["config_entry_id"] = entry_id
         return {**target, **data}
 
@@ -543,13 +454,6 @@ MAX_AGE: Final = timedelta(minutes=5)
 """What was written longer ago, while Home Assistant was away, is not done any more."""
 MAX_SEEN: Final = 200
 RECEIVED: Final = ("telegram_text", "telegram_command", "telegram_attachment")
-
-
-class TelegramMessage(NamedTuple):
-    """What a bot has received: the type of its event, and the data of it."""
-
-    kind: str
-    data: dict[str, Any]
 
 
 class TelegramBridge:
@@ -563,9 +467,6 @@ class TelegramBridge:
         chats = data.settings[CONF_TELEGRAM_CHATS]
         self._questions = TelegramQuestions(hass, data.confirmations, self._bot, chats)
         self._chats: dict[int, Chat] = {}
-        self._waiting: dict[int, deque[tuple[User, TelegramMessage]]] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._seen: OrderedDict[tuple[int, int], None] = OrderedDict()
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
@@ -602,8 +503,9 @@ class TelegramBridge:
         def stop() -> None:
             for end in (*ends, *bots.values()):
                 end()
-            for task in self._tasks.values():
-                task.cancel()
+            for chat in self._chats.values():
+                if chat.task is not None:
+                    chat.task.cancel()
 
         return stop
 
@@ -613,92 +515,87 @@ class TelegramBridge:
         user = await self._hass.auth.async_get_user(user_id) if user_id else None
         if user is None or not user.is_active:
             return
-        self._bot.note_entry(data["chat_id"], entry_id)
+        self._bot.entries[data["chat_id"]] = entry_id
         if kind == "telegram_callback":
             if said := await self._questions.async_pressed(user, str(data.get("data") or "")):
                 await self._bot.async_answer_press(data["chat_id"], data["id"], said)
                 await self._bot.async_send(data["chat_id"], said)
             return
         # A message that was edited is not done again.
-        key = (data["chat_id"], data.get("id", 0))
-        if kind not in RECEIVED or key in self._seen:
+        chat, message_id = self._chats.setdefault(data["chat_id"], Chat(data["chat_id"])), data.get("id", 0)
+        if kind not in RECEIVED or message_id in chat.seen:
             return
-        self._seen[key] = None
-        while len(self._seen) > MAX_SEEN:
-            self._seen.popitem(last=False)
-        chat_id: int = data["chat_id"]
-        waiting = self._waiting.setdefault(chat_id, deque())
-        if len(waiting) >= MAX_WAITING:
-            await self._async_tell(chat_id, "telegram_too_many")
+        chat.seen.append(message_id)
+        if len(chat.waiting) >= MAX_WAITING:
+            await self._async_tell(chat.id, "telegram_too_many")
             return
-        waiting.append((user, TelegramMessage(kind, data)))
-        if (task := self._tasks.get(chat_id)) is None or task.done():
-            self._tasks[chat_id] = self._entry.async_create_background_task(
-                self._hass, self._async_work(chat_id), "home_agent telegram"
+        chat.waiting.append((user, kind, data))
+        if chat.task is None or chat.task.done():
+            chat.task = self._entry.async_create_background_task(
+                self._hass, self._async_work(chat), "home_agent telegram"
             )
 
-    async def _async_work(self, chat_id: int) -> None:
+    async def _async_work(self, chat: Chat) -> None:
         surface.set(Surface.TELEGRAM)
-        written_in.set(chat_id)
-        chat, waiting = self._chats.setdefault(chat_id, Chat(chat_id)), self._waiting[chat_id]
-        while waiting:
-            user, event = waiting.popleft()
+        written_in.set(chat.id)
+        while chat.waiting:
+            user, kind, data = chat.waiting.popleft()
             try:
-                await self._async_answer(chat, user, event)
+                await self._async_answer(chat, user, kind, data)
             except HomeAssistantError as err:
                 LOGGER.warning("A message from Telegram was not answered: %s", err)
-                await self._async_tell(chat_id, "telegram_failed")
+                await self._async_tell(chat.id, "telegram_failed")
             except Exception:  # noqa: BLE001 - a person is always answered, and so is who writes next
                 LOGGER.exception("A message from Telegram failed unexpectedly")
-                await self._async_tell(chat_id, "telegram_failed")
+                await self._async_tell(chat.id, "telegram_failed")
 
-    async def _async_answer(self, chat: Chat, user: User, event: TelegramMessage) -> None:
+    async def _async_answer(self, chat: Chat, user: User, kind: str, data: dict[str, Any]) -> None:
         owner = Addressee(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
-        replied_to, date = event.data.get("reply_to_message_id"), event.data.get("date")
+        replied_to, date = data.get("reply_to_message_id"), data.get("date")
         at = dt_util.parse_datetime(date) if isinstance(date, str) else date
         if at is not None and dt_util.utcnow() - at > MAX_AGE:
             await self._async_tell(chat.id, "telegram_old")
-        elif event.kind == "telegram_command":
-            said = " ".join(event.data.get("args", ()))
-            commands = ChatCommands(self._hass, self._entry.runtime_data, user, chat)
-            answer = await commands.async_answer(event.data["command"], said)
+        elif kind == "telegram_command":
+            said = " ".join(data.get("args", ()))
+            answer = await self._async_command(chat, user, data["command"], said)
             await self._bot.async_send(chat.id, answer, markdown=False)
-        elif event.kind == "telegram_attachment" and is_picture(event.data):
-            await self._async_show(chat, user, event)
-        elif event.kind == "telegram_attachment" or not (text := event.data.get("text")):
+        elif kind == "telegram_attachment" and is_picture(data):
+            await self._async_show(chat, user, data)
+        elif kind == "telegram_attachment" or not (text := data.get("text")):
             await self._async_tell(chat.id, "telegram_text_only")
         elif told := await self._questions.async_take_pin(chat.id, user, text):
-            await self._bot.async_delete(chat.id, event.data["id"])
+            await self._bot.async_delete(chat.id, data["id"])
             await self._bot.async_send(chat.id, told)
         elif told := await self._questions.async_take_answer(chat.id, user, text, owner, replied_to):
             await self._bot.async_send(chat.id, told, markdown=False)
         else:
             if self._questions.is_pin(owner, text):
-                await self._bot.async_delete(chat.id, event.data["id"])
+                await self._bot.async_delete(chat.id, data["id"])
             await self._async_converse(chat, user, text)
 
-    async def _async_show(self, chat: Chat, user: User, event: TelegramMessage) -> None:
+    async def _async_show(self, chat: Chat, user: User, data: dict[str, Any]) -> None:
         """Let the agent answer about the photos of a message; without a caption it is asked what they show.
 
         Telegram sends each photo of an album as a message of its own.
         """
         pictures: list[str] = []
         captions: list[str] = []
-        photo: TelegramMessage | None = event
+        photo: dict[str, Any] | None = data
         while photo is not None:
             try:
                 async with self._bot.typing(chat.id):
-                    pictures.append(await async_photo(self._hass, photo.data))
+                    pictures.append(await async_photo(self._hass, photo))
             except PhotoUnusable as err:
                 await self._async_tell(chat.id, err.key)
-            captions += filter(None, [photo.data.get("text")])
+            captions += filter(None, [photo.get("text")])
             # What was sent with the one before waits already.
-            wanted = (photo.data.get("date"), photo.data.get("id", 0) + 1)
-            photo, waiting = None, self._waiting[chat.id]
-            other = waiting[0][1] if waiting else event
-            is_next = (other.data.get("date"), other.data.get("id")) == wanted
-            if is_next and other.kind == event.kind and is_picture(other.data):
-                photo = waiting.popleft()[1]
+            wanted = (photo.get("date"), photo.get("id", 0) + 1)
+            photo = None
+            if chat.waiting:
+                _user, kind, other = chat.waiting[0]
+                is_next = (other.get("date"), other.get("id")) == wanted
+                if is_next and kind == "telegram_attachment" and is_picture(other):
+                    photo = chat.waiting.popleft()[2]
         if not pictures:
             return
         passed = sent_pictures.set(pictures)
@@ -728,7 +625,78 @@ class TelegramBridge:
         await self._questions.async_answer(chat.id, answer, action)
 
     async def _async_tell(self, chat_id: int, key: str) -> None:
-        await self._bot.async_send(chat_id, await async_phrase(self._hass, self._hass.config.language, key))
+        await self._bot.async_send(chat_id, await self._async_say(key))
+
+    async def _async_say(self, key: str, **placeholders: str) -> str:
+        return await async_phrase(self._hass, self._hass.config.language, key, **placeholders)
+
+    async def _async_command(self, chat: Chat, user: User, command: str, said: str) -> str:
+        """Carry a command out and return what is said; `/help@bot` is `/help`, like what is unknown."""
+        data = self._entry.runtime_data
+        match command.partition("@")[0].casefold():
+            case "/memories":
+                return await self._async_memories(chat, user, said)
+            case "/forget" if said:
+                return await self._async_forget(chat, user, said)
+            case "/forget":
+                return await self._async_say("telegram_how_to_forget")
+            case "/searchlog":
+                return await self._async_search_log(user)
+            case "/new":
+                chat.conversation_id = None
+                data.shared.sessions.of(data.entry_id).clear(user_id=user.id)
+                await data.shared.sessions.async_flush()
+                return await self._async_say("telegram_new")
+            case _:
+                return await self._async_say("telegram_help")
+
+    async def _async_may_see(self, user: User) -> Callable[[Memory], bool]:
+        person = await async_person_of_user(self._hass, user.id)
+        return partial(is_visible, person_id=person.id if person else None)
+
+    async def _async_memories(self, chat: Chat, user: User, said: str) -> str:
+        may_see, memories = await self._async_may_see(user), self._entry.runtime_data.memories
+        if said:
+            hits = await memories.async_search(said, MAX_SHOWN, may_see=may_see)
+            seen = [hit.memory for hit in hits]
+        else:
+            seen = [memory for memory in memories.all() if may_see(memory)]
+        listed = seen[:MAX_SHOWN]
+        chat.listed = [memory.id for memory in listed]
+        if not listed:
+            return await self._async_say("telegram_no_memories")
+        lines = [f"{number}. {memory.content}" for number, memory in enumerate(listed, 1)]
+        if len(seen) > len(listed):
+            lines.append(await self._async_say("telegram_more", count=str(len(seen) - len(listed))))
+        return "\n".join([*lines, "", await self._async_say("telegram_how_to_forget")])
+
+    async def _async_forget(self, chat: Chat, user: User, said: str) -> str:
+        """Forget one memory: by its number in the last list, or by words that fit only one."""
+        may_see, memories = await self._async_may_see(user), self._entry.runtime_data.memories
+        if said.isdecimal():
+            keys = chat.listed[int(said) - 1 : int(said)] if int(said) else []
+            fitting = [memory for key in keys if (memory := memories.get(key)) and may_see(memory)]
+        else:
+            wanted = said.casefold()
+            fitting = [
+                memory for memory in memories.all() if may_see(memory) and wanted in memory.content.casefold()
+            ]
+        if len(fitting) != 1:
+            return await self._async_say("telegram_which_memory" if fitting else "telegram_unknown_memory")
+        await async_forget(self._entry.runtime_data, [fitting[0].id])
+        return await self._async_say("telegram_forgotten", memory=fitting[0].content)
+
+    async def _async_search_log(self, user: User) -> str:
+        """List what was searched for on the web: all for an administrator, else this user's own."""
+        journal = self._entry.runtime_data.handler.guard.journal
+        lines: list[str] = []
+        for row in journal.entries(MAX_ENTRIES, AuditKind.SEARCH):
+            if (user.is_admin or row.get("user_id") == user.id) and len(lines) < MAX_SHOWN:
+                at = dt_util.parse_datetime(row["at"])
+                shown = f"{dt_util.as_local(at):%d.%m. %H:%M}" if at else ""
+                held = f" ({await self._async_say('telegram_held_back')})" if row.get("blocked") else ""
+                lines.append(f"{shown} {str(row.get('sent') or row.get('query') or '')[:MAX_QUERY]}{held}")
+        return "\n".join(lines) or await self._async_say("telegram_no_searches")
 
 
 CHAT: Final = "chat_id"

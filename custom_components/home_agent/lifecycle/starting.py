@@ -12,7 +12,7 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from .. import const
-from ..channels.phones import NotificationChannel, PhoneChannel
+from ..channels.phones import PhoneChannel
 from ..config.schemas import AGENT_KEYS
 from ..const import DEFAULTS, DOMAIN
 from ..conversations.history import ConversationLog
@@ -37,10 +37,9 @@ async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
     sessions = data.shared.sessions.of(agent.entry_id)
     sessions.set_persistence(enabled=settings[const.CONF_SESSION_PERSISTENCE])
     data.confirmations.async_start()
-    data.confirmations.channels.append(NotificationChannel(hass))
     phones = PhoneChannel(hass, data.confirmations, settings[const.CONF_NOTIFY_TARGETS], data.emitter)
     agent.async_on_unload(phones.async_start())
-    agent.async_on_unload(data.asker.async_start())
+    agent.async_on_unload(data.asker.async_stop)
     agent.async_on_unload(data.alarms.async_start())
     if settings[const.CONF_PANEL]:
         await (await async_part(hass, "panel.websocket")).async_show(hass, agent)

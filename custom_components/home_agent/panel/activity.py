@@ -14,7 +14,7 @@ from ..agent.describe import async_deeds
 from ..proactive.state import SuggestionAnswer
 from ..safety.confirmation import ActionOutcome
 from ..safety.frozen import FrozenCall
-from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind, Ledger, RecordedAction
+from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind, Journal, RecordedAction
 from ..services.base import Response, row_of
 from ..services.tools import async_undo
 from ..settings import is_learning_enabled
@@ -28,8 +28,8 @@ MAX_SUGGESTIONS: Final = 50
 
 
 async def _async_audit(command: PanelCommand) -> Response:
-    audit = command.data.handler.guard.journal.audit
-    found = audit.entries(command.fields["limit"], command.fields.get("kind"))
+    journal = command.data.handler.guard.journal
+    found = journal.entries(command.fields["limit"], command.fields.get("kind"))
     return {"entries": await async_audit_rows(command, found, await command.async_names())}
 
 
@@ -47,10 +47,10 @@ async def async_audit_rows(
     deeds = await async_deeds(command.hass, language, calls)
     done = [entry for entry in entries if _call(entry) is not None]
     approved = [entry for entry in entries if entry.get("outcome") == ActionOutcome.APPROVED]
-    ledger = command.data.handler.guard.journal.ledger
+    journal = command.data.handler.guard.journal
     kept = {turn["id"] for turn in command.data.turn_log.short()} if command.user.is_admin else set()
     changes: dict[str, list[RecordedAction]] = {}
-    for action in ledger.of_speaker(None):
+    for action in journal.of_speaker(None):
         changes.setdefault(action.turn_id, []).append(action)
     undoable = {turn_id for turn_id, actions in changes.items() if last_changing_turn(actions, command.hass)}
     rows: list[dict[str, Any]] = []
@@ -112,8 +112,8 @@ async def _async_undo(command: PanelCommand) -> Response:
     own = None if command.user.is_admin else command.user.id
     turn_id = command.fields["turn_id"]
 
-    def actions(ledger: Ledger) -> list[RecordedAction]:
-        made = ledger.of_speaker(None)
+    def actions(journal: Journal) -> list[RecordedAction]:
+        made = journal.of_speaker(None)
         return [action for action in made if action.turn_id == turn_id and own in (None, action.user_id)]
 
     await async_undo(command.hass, command.data.handler, command.context, actions, strict=True)

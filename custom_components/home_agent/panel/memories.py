@@ -163,7 +163,7 @@ async def _async_mine(command: PanelCommand) -> Response:
     memories = [memory for memory in data.memories.all() if memory.person == own]
     entries = data.profile.entries(lambda entry: entry.person == own)
     items = data.planned.of_user(user_id)
-    audit = data.handler.guard.journal.audit.of_user(user_id)[:MAX_ACTIONS]
+    audit = data.handler.guard.journal.entries_of(user_id)[:MAX_ACTIONS]
     waits = {
         item.id: await async_when(command.hass, command.hass.config.language, item.schedule)
         for item in items

@@ -212,29 +212,25 @@ class _Phrases(NamedTuple):
 @cache
 def _known(language: str) -> _Phrases:
     """Return the phrases of a language: the same in every turn."""
-    plain = [fold_word(phrase) for phrase in words(language, "answers.yes")]
-    orders = [fold_word(phrase) for phrase in words(language, "answers.go_ahead")]
+    plain, orders = _entries(language, "yes"), _entries(language, "go_ahead")
     both = [f"{first} {second}" for first in plain for second in orders]
     both += [f"{first}{second}" for first in plain for second in orders if not first.isascii()]
-    harmless = _folded(
-        phrase for name in ("fillers", "beside_order") for phrase in words(language, f"answers.{name}")
-    )
-    turning = _folded(phrase for name in ("no", "beside_no") for phrase in words(language, f"answers.{name}"))
+    harmless, turning = _entries(language, "fillers", "beside_order"), _entries(language, "no", "beside_no")
     return _Phrases(
         yes=frozenset((*plain, *orders, *both)),
         plain_yes=frozenset(plain),
         go_ahead=frozenset(orders),
-        no=_folded(words(language, "answers.no")),
-        fillers=_folded(words(language, "answers.fillers")),
+        no=_entries(language, "no"),
+        fillers=_entries(language, "fillers"),
         harmless=harmless,
         agreeing=tuple(phrase for phrase in harmless if phrase not in turning),
-        phrases=_folded(
-            phrase
-            for name in ("no", "yes", "go_ahead", "fillers", "beside_no")
-            for phrase in words(language, f"answers.{name}")
-        ),
-        unclear=_folded(words(language, "answers.unclear")),
+        phrases=_entries(language, "no", "yes", "go_ahead", "fillers", "beside_no"),
+        unclear=_entries(language, "unclear"),
     )
+
+
+def _entries(language: str, *names: str) -> tuple[str, ...]:
+    return _folded(phrase for name in names for phrase in words(language, f"answers.{name}"))
 
 
 class _Further(NamedTuple):
@@ -330,7 +326,7 @@ def _after(text: str, phrases: Iterable[str]) -> frozenset[str]:
 @lru_cache(maxsize=32)
 def _orders(language: str, ordered: Ordered) -> frozenset[str]:
     """Return how a person may repeat what was asked about, folded."""
-    targets = ["", *_folded(words(language, "answers.it")), *_targets(language, ordered)]
+    targets = ["", *_entries(language, "it"), *_targets(language, ordered)]
     forms: Mapping[str, Iterable[str]] = table(language, "answers.orders") or {}
     return frozenset(
         " ".join(fold_word(form.replace(IT, f" {target} ")).split())
@@ -342,7 +338,6 @@ def _orders(language: str, ordered: Ordered) -> frozenset[str]:
 
 @lru_cache(maxsize=32)
 def _targets(language: str, ordered: Ordered) -> frozenset[str]:
-    """Return how a person may name the only target, folded."""
     names = [fold_word(name) for name in ordered.names]
     articles = _folded(words(language, "names.articles"))
     return frozenset((*names, *(f"{article} {name}" for article in articles for name in names)))

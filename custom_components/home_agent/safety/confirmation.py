@@ -3,9 +3,7 @@
 What was asked is frozen. It runs at most once, in time, and only on the word of the one who asked for it.
 """
 
-from abc import ABC, abstractmethod
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -31,7 +29,7 @@ from ..const import (
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..knowledge.speaker import PERSON, Speaker, entity_of_person
-from ..store import UNREADABLE, KeptStore, StoredFile, dump, load, read_moment
+from ..store import KeptStore, StoredFile, dump, load, read_list, read_moment
 from ..texts import without_embeds
 from .frozen import (
     CallOrigin,
@@ -43,11 +41,12 @@ from .frozen import (
     FrozenTool,
     WaitingCalls,
 )
-from .journal import AuditFields, AuditKind, Journal
+from .journal import AuditKind, Journal
 from .rules import PIN, Verdict
 from .spoken_numbers import matches
 
 MAX_PENDING: Final = 20
+"""Actions of one speaker that wait; nobody can push out what belongs to another one."""
 MAX_TRIES: Final = 3
 """Wrong PINs for one question."""
 MAX_WRONG: Final = 10
@@ -57,7 +56,6 @@ REMEMBERED: Final = timedelta(minutes=5)
 """How long after its time a late answer is still recognized."""
 REMEMBERED_LOST: Final = timedelta(minutes=10)
 """The same where a restart has denied the action."""
-MAX_REMEMBERED: Final = 100
 STORE_KEY: Final = f"{DOMAIN}.confirmations"
 WRONG_PINS: Final = "wrong_pins"
 """Key of the file beside the ids of entries."""
@@ -89,15 +87,15 @@ class Addressee:
         """Return an identity of the speaker that is the same in all conversations."""
         return self.user_id or self.device_id or ""
 
-    def audited(self, action_id: str, outcome: str) -> AuditFields:
+    def audited(self, action_id: str, outcome: str) -> dict[str, Any]:
         """Return what the audit log keeps of a step, without the question and the answer."""
-        return AuditFields(
-            user_id=self.user_id,
-            device_id=self.device_id,
-            conversation_id=self.conversation_id or None,
-            action_id=action_id,
-            outcome=outcome,
-        )
+        return {
+            "user_id": self.user_id,
+            "device_id": self.device_id,
+            "conversation_id": self.conversation_id or None,
+            "action_id": action_id,
+            "outcome": outcome,
+        }
 
     @property
     def after_restart(self) -> Addressee:
@@ -172,6 +170,8 @@ class PendingAction:
     rest: str = ""
     """What else was said beside an answer that did not settle it."""
     stop_timer: Callable[[], None] = lambda: None
+    ended: asyncio.Future[ActionOutcome]
+    """How it ended, at last."""
 
     def answered_by(self, speaker: Speaker) -> None:
         """Have the calls made with the rights of the one who has said yes."""
@@ -192,7 +192,7 @@ class PendingAction:
             "expires_at": self.expires_at.isoformat(),
         }
 
-    def audited(self, outcome: str) -> AuditFields:
+    def audited(self, outcome: str) -> dict[str, Any]:
         """Return what the audit log keeps of a step: no service if the calls differ or are none."""
         services = {
             f"{call.domain}.{call.service}"
@@ -244,18 +244,14 @@ class ConfirmationStore(StoredFile):
     async def async_load(self) -> None:
         """Read the actions that were pending when Home Assistant stopped."""
         content = await self._store.async_read()
-        tries = content.pop(WRONG_PINS, [])
-        if isinstance(tries, list):
-            self._wrong_pins = [at for item in tries if (at := _read(read_moment, item))]
-        self._waiting = {entry_id: items for entry_id, items in content.items() if isinstance(items, list)}
+        self._waiting = {key: items for key, items in content.items() if isinstance(items, list)}
+        self._wrong_pins, _unread = read_list(self._waiting.pop(WRONG_PINS, []), read_moment)
 
     @callback
     def take_lost(self, entry_id: str) -> list[Lost]:
         """Return the lost actions of an entry, once."""
         stored = self._waiting.pop(entry_id, [])
-        return [
-            lost for item in stored if (lost := _read(lambda kept: load(Lost, {**kept, "owner": kept}), item))
-        ]
+        return read_list(stored, lambda item: load(Lost, {**item, "owner": item}))[0]
 
     @callback
     def note(self, entry_id: str, waiting: Iterable[PendingAction]) -> None:
@@ -295,43 +291,6 @@ class ConfirmationStore(StoredFile):
         return {**waiting, WRONG_PINS: dump(self._wrong_pins)}
 
 
-def _read[T](read: Callable[[Any], T], item: object) -> T | None:
-    """Return one stored item; None for invalid data."""
-    try:
-        return read(item)
-    except UNREADABLE:
-        return None
-
-
-class Pins:
-    """The hashes of the PIN of the household, and of persons who have one of their own."""
-
-    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
-        self._hass = hass
-        self._household: str = settings[CONF_POLICY_PIN]
-        self._own: dict[str, str] = {item[PERSON]: item[PIN] for item in settings[CONF_POLICY_PINS]}
-        self._always: bool = settings[CONF_POLICY_PIN_ALWAYS]
-
-    def __bool__(self) -> bool:
-        """Return whether there is any PIN."""
-        return bool(self._household or self._own)
-
-    @callback
-    def of(self, speaker: Speaker) -> str:
-        """Return the PIN that a speaker needs; empty if there is none, and then none is right.
-
-        Only an account tells who speaks: at a satellite it is the household's.
-        """
-        user_id = speaker.context.user_id
-        person = user_id and entity_of_person(self._hass, person_id=None, user_id=user_id)
-        return self._own.get(person or "", self._household)
-
-    @callback
-    def always_for(self, speaker: Speaker) -> bool:
-        """Return whether every confirmation of a speaker needs the PIN."""
-        return self._always and bool(self.of(speaker))
-
-
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]
 """Words a question; the last argument says whether something was left out."""
 
@@ -357,17 +316,15 @@ class ConfirmationRefused(HomeAgentError):
         super().__init__()
 
 
-class ConfirmationChannel(ABC):
+class ConfirmationChannel:
     """A way to ask people beside the conversation: a notification, a messenger, a panel.
 
     An answer goes to `Confirmations.async_approve` or `async_reject`, with the user who gave it.
     """
 
-    @abstractmethod
     async def async_ask(self, action: PendingAction) -> None:
         """Ask about an action."""
 
-    @abstractmethod
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question back: it has its answer."""
 
@@ -391,7 +348,10 @@ class Confirmations:
         self._hass = hass
         self._entry_id = entry_id
         self._seconds = float(settings[CONF_POLICY_TIMEOUT])
-        self._pins = Pins(hass, settings)
+        self._pin: str = settings[CONF_POLICY_PIN]
+        """The hash of the household's PIN; empty if there is none."""
+        self._own_pins: dict[str, str] = {item[PERSON]: item[PIN] for item in settings[CONF_POLICY_PINS]}
+        self._asks_pin_always: bool = settings[CONF_POLICY_PIN_ALWAYS]
         self._emitter = emitter
         self._store = store
         self._journal = journal
@@ -415,7 +375,7 @@ class Confirmations:
     @property
     def has_pin(self) -> bool:
         """Return whether the household has set any PIN, so that one may be said."""
-        return bool(self._pins)
+        return bool(self._pin or self._own_pins)
 
     @callback
     def async_start(self) -> None:
@@ -425,11 +385,7 @@ class Confirmations:
                 lost.owner.after_restart, lost.expires_at + REMEMBERED_LOST, ActionOutcome.RESTARTED
             )
             audited = lost.owner.audited(lost.action_id, ActionOutcome.RESTARTED.value)
-            self._journal.note(AuditKind.CONFIRMATION, **audited)
-            self._emitter.fire(
-                EVENT_CONFIRMATION_RESOLVED,
-                {"action_id": lost.action_id, "outcome": ActionOutcome.RESTARTED.value},
-            )
+            self._note_resolved(audited, Context())
 
     async def async_stop(self) -> None:
         """Withdraw everything: the policy may have changed when the entry comes back."""
@@ -450,7 +406,17 @@ class Confirmations:
             asked = [answerer]
         elif own is not None:
             asked += [replace(action.speaker, context=Context(user_id=user_id)) for user_id in own.users]
-        return any(map(self._pins.always_for, asked))
+        return self._asks_pin_always and any(map(self._pin_of, asked))
+
+    @callback
+    def _pin_of(self, speaker: Speaker) -> str:
+        """Return the hash of the PIN that a speaker needs; with an empty one none is right.
+
+        Only an account tells who speaks: at a satellite it is the household's.
+        """
+        user_id = speaker.context.user_id
+        person = user_id and entity_of_person(self._hass, person_id=None, user_id=user_id)
+        return self._own_pins.get(person or "", self._pin)
 
     async def async_open(
         self, draft: WaitingCalls, *, unattended: bool = False, own: OwnQuestion | None = None
@@ -473,15 +439,15 @@ class Confirmations:
             unattended=unattended,
             own=own,
             wants_pin=by_rule,
+            ended=self._hass.loop.create_future(),
         )
         for older in self.pending:
             if older.owner == action.owner and not unattended:
                 await self._async_end(older, ActionOutcome.SUPERSEDED)
         self._pending[action.id] = action
         self._remember(action.owner, action.expires_at + REMEMBERED, None)
-        while len(self._pending) > MAX_PENDING:
-            crowding = most_crowding(one.owner for one in self.pending)
-            oldest = next(one for one in self.pending if one.owner.speaker == crowding.speaker)
+        own_actions = [one for one in self.pending if one.owner.speaker == action.owner.speaker]
+        for oldest in own_actions[:-MAX_PENDING]:
             await self._async_end(oldest, ActionOutcome.WITHDRAWN)
 
         async def expire(_now: datetime) -> None:
@@ -597,7 +563,6 @@ class Confirmations:
             await self._async_end(action, outcome)
 
     def _find(self, action_id: str) -> PendingAction:
-        """Return a pending action. Raises ConfirmationRefused if there is none."""
         action = self._pending.get(action_id)
         if action is None or self._is_late(action):
             raise ConfirmationRefused(Refusal.UNKNOWN)
@@ -634,9 +599,7 @@ class Confirmations:
         # Counted before it is compared, so that tries at the same time count too.
         action.tries += 1
         tried = self._store.count_pin() if action.tries <= MAX_TRIES else None
-        if tried is not None and await self._hass.async_add_executor_job(
-            matches, pin, self._pins.of(speaker)
-        ):
+        if tried is not None and await self._hass.async_add_executor_job(matches, pin, self._pin_of(speaker)):
             self._store.note_right_pin(tried)
             return
         if tried is not None and action.tries < MAX_TRIES:
@@ -647,19 +610,22 @@ class Confirmations:
     async def _async_end(self, action: PendingAction, outcome: ActionOutcome) -> None:
         self._pending.pop(action.id, None)
         action.stop_timer()
+        if not action.ended.done():
+            action.ended.set_result(outcome)
         if (
             outcome in (ActionOutcome.EXPIRED, ActionOutcome.WITHDRAWN, ActionOutcome.WRONG_PIN)
             and not action.unattended
         ):
             self._remember(action.owner, dt_util.utcnow() + REMEMBERED, outcome)
         self._store.note(self._entry_id, self.pending)
-        self._journal.note(AuditKind.CONFIRMATION, **action.audited(outcome.value))
-        self._emitter.fire(
-            EVENT_CONFIRMATION_RESOLVED,
-            {"action_id": action.id, "outcome": outcome.value},
-            action.speaker.context,
-        )
+        self._note_resolved(action.audited(outcome.value), action.speaker.context)
         await self._async_tell(lambda channel: channel.async_settled(action, outcome))
+
+    @callback
+    def _note_resolved(self, audited: Mapping[str, Any], context: Context) -> None:
+        self._journal.note(AuditKind.CONFIRMATION, **audited)
+        resolved = {key: audited[key] for key in ("action_id", "outcome")}
+        self._emitter.fire(EVENT_CONFIRMATION_RESOLVED, resolved, context)
 
     async def _async_tell(self, tell: Callable[[ConfirmationChannel], Awaitable[None]]) -> None:
         """Tell all channels; one that fails does not stop the others."""
@@ -675,17 +641,6 @@ class Confirmations:
     @callback
     def _remember(self, owner: Addressee, until: datetime, outcome: ActionOutcome | None) -> None:
         """Remember that somebody was asked, so that a late answer is recognized and a PIN is masked."""
+        now = dt_util.utcnow()
+        self._late = {one: late for one, late in self._late.items() if now < late[0]}
         self._late[owner] = until, outcome
-        while len(self._late) > MAX_REMEMBERED:
-            del self._late[most_crowding(self._late)]
-
-
-def most_crowding(owners: Iterable[Addressee]) -> Addressee:
-    """Return the first owner of the speaker who has the most entries.
-
-    Where there are too many entries, one of this speaker makes room, so that no speaker can push out what
-    belongs to another one.
-    """
-    every = list(owners)
-    counted = Counter(owner.speaker for owner in every)
-    return max(every, key=lambda owner: counted[owner.speaker])

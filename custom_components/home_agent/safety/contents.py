@@ -31,24 +31,8 @@ FILTERS: Final = frozenset(
 )
 TESTS: Final = frozenset({"defined", "eq", "equalto", "in", "ne", "none", "number", "string", "undefined"})
 NODES: Final = (
-    nodes.Template,
-    nodes.Output,
-    nodes.TemplateData,
-    nodes.Const,
-    nodes.List,
-    nodes.Tuple,
-    nodes.Dict,
-    nodes.Pair,
-    nodes.If,
-    nodes.CondExpr,
-    nodes.Compare,
-    nodes.Operand,
-    nodes.And,
-    nodes.Or,
-    nodes.Not,
-    nodes.Concat,
-    nodes.Getitem,
-    nodes.Getattr,
+    *(nodes.Template, nodes.Output, nodes.Literal, nodes.Pair, nodes.If, nodes.CondExpr, nodes.Compare),
+    *(nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Concat, nodes.Getitem, nodes.Getattr),
 )
 """Parts of a template that contain only constants: no states, no clock, no loops."""
 
@@ -82,7 +66,6 @@ def is_templated(value: Any) -> bool:
 
 
 def _rendered(template: Template, variables: Mapping[str, Any]) -> Any:
-    """Return the result of a template. Raises NotKnown if it depends on more than these variables."""
     text = template.template
     if len(text) > MAX_CHARS:
         raise NotKnown
@@ -160,22 +143,15 @@ def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[ScriptStep]:
         for part in node:
             yield from steps(part, variables)
         return
-    if not isinstance(node, Mapping):
-        yield UNKNOWN
-        return
-    if node.get("enabled") is False:
-        return
-    try:
-        kind = cv.determine_script_action(dict(node))
-    except ValueError:
-        yield UNKNOWN
-        return
-    if kind not in QUIET:
-        yield from _step(kind, node, variables)
-
-
-def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[ScriptStep]:
+    kind = ""
+    if isinstance(node, Mapping):
+        if node.get("enabled") is False:
+            return
+        with suppress(ValueError):
+            kind = cv.determine_script_action(dict(node))
     match kind:
+        case _ if kind in QUIET:
+            return
         case cv.SCRIPT_ACTION_CALL_SERVICE:
             yield _service(node, variables)
         case cv.SCRIPT_ACTION_ACTIVATE_SCENE:
@@ -194,18 +170,14 @@ def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> I
         case cv.SCRIPT_ACTION_FIRE_EVENT:
             yield ScriptStep(domain="event", service="fire")
         case cv.SCRIPT_ACTION_CHOOSE:
-            for option in node["choose"]:
-                yield from steps(option["sequence"], variables)
-            yield from steps(node.get("default") or [], variables)
+            chosen = [option["sequence"] for option in node["choose"]]
+            yield from steps([*chosen, node.get("default") or []], variables)
         case cv.SCRIPT_ACTION_IF:
-            yield from steps(node["then"], variables)
-            yield from steps(node.get("else") or [], variables)
-        case cv.SCRIPT_ACTION_PARALLEL:
-            yield from steps(node["parallel"], variables)
+            yield from steps([node["then"], node.get("else") or []], variables)
         case cv.SCRIPT_ACTION_REPEAT:
             yield from steps(node["repeat"]["sequence"], variables)
-        case cv.SCRIPT_ACTION_SEQUENCE:
-            yield from steps(node["sequence"], variables)
+        case cv.SCRIPT_ACTION_PARALLEL | cv.SCRIPT_ACTION_SEQUENCE:
+            yield from steps(node[kind], variables)
         case _:
             yield UNKNOWN
 
@@ -331,21 +303,17 @@ class _Opener:
         if not entity_ids:
             yield Effect(domain, service, inside=place.inside)
         for key, action in DOMAINS[domain].comes_to.get(service, {}).items():
-            try:
-                named = cv.entity_ids(resolve(data.get(key) or [], place.variables)) if key else entity_ids
-            except NotKnown, probatio.Invalid:
+            named = _named(data.get(key), place.variables) if key else entity_ids
+            if named is None:
                 yield Effect(domain, service, known=False, inside=place.inside)
-            else:
-                of_domain, _, of_service = action.partition(".")
-                for entity_id in named:
-                    yield from self._on_entity(of_domain, of_service, entity_id, place)
+            of_domain, _, of_service = action.partition(".")
+            for entity_id in named or ():
+                yield from self._on_entity(of_domain, of_service, entity_id, place)
         if (groups := DOMAINS[domain].groups) and service == groups.join:
-            try:
-                added = cv.entity_ids(resolve(data.get(groups.members) or [], place.variables))
-            except NotKnown, probatio.Invalid:
+            added = _named(data.get(groups.members), place.variables)
+            if added is None:
                 yield Effect(domain, service, known=False, inside=place.inside)
-                added = []
-            entity_ids = list(dict.fromkeys((*entity_ids, *added)))
+            entity_ids = list(dict.fromkeys((*entity_ids, *(added or ()))))
         for entity_id in entity_ids:
             yield from self._on_entity(domain, service, entity_id, place)
 
@@ -374,7 +342,6 @@ class _Opener:
             yield from self._members(domain, service, entity_id, place)
 
     def _members_of(self, entity_id: str) -> list[str]:
-        """Return the members of a group, or nothing if it is not a group."""
         state = self._hass.states.get(entity_id)
         members = state.attributes.get(ATTR_ENTITY_ID) if state else None
         if not isinstance(members, list | tuple | set):
@@ -506,6 +473,14 @@ class _Opener:
             if step.domain in (key.partition(".")[0], "homeassistant")
         }
         return sorted(named | inferred)
+
+
+def _named(value: Any, variables: Mapping[str, Any]) -> list[str] | None:
+    """Return the entities that data name; None if only the running script knows them."""
+    try:
+        return cv.entity_ids(resolve(value or [], variables))
+    except NotKnown, probatio.Invalid:
+        return None
 
 
 def _lamps_of_bridge(hass: HomeAssistant, scene_id: str) -> list[str]:

@@ -57,44 +57,11 @@ _REASONS: Final[Mapping[str, str]] = {
 }
 
 
-def _what(rule: Rule, entity_id: str, hass: HomeAssistant, *, is_seen: bool) -> tuple[str, dict[str, str]]:
-    """Return what may not be changed: a place where nothing may be, or the thing that was asked for.
-
-    Something in a script that the agent may not see is not named, and neither is its place.
-    """
-    if is_seen and not (rule.actions or rule.kinds):
-        field, key = rule.place_of(entity_id) or ("", "")
-        place = ar.async_get(hass).async_get_area(key) if field == AREAS else None
-        floor = fr.async_get(hass).async_get_floor(key) if field == FLOORS else None
-        if name := (place and place.name) or (floor and floor.name):
-            return PLACE, {PLACE: one_line(name, MAX_NAME)}
-    state = hass.states.get(entity_id)
-    return THING, {THING: one_line(state.name if state else entity_id, MAX_NAME)}
-
-
-def _reason(rule: Rule, occasion: Occasion) -> tuple[str, dict[str, str]]:
-    """Return the part of the condition that is told, and its times.
-
-    Where one person is, is nothing that the agent tells, and nobody unknown hears that all are away.
-    """
-    now = occasion.now
-    if rule.hours and now and (span := rule.hours.now(now)) and span in rule.hours.spans:
-        return "hours", {"start": clock(span.start), "end": clock(span.end)}
-    told = (NOBODY, SOMEBODY) if occasion.user is not None else (SOMEBODY,)
-    if rule.presence in told and presence_holds(rule.presence, occasion):
-        return rule.presence, {}
-    if rule.hours or rule.presence:
-        return "now", {}
-    return ("whom", {}) if rule.whom else ("", {})
-
-
 NOTIFY, SPEECH = "notify", "tts"
 CONTAINERS = frozenset({"scene", "script"})
 
-_BLOCKED = RuleSet(BLOCKED)
-_UNBLOCKED = RuleSet(UNBLOCKED)
-_RESTRICTED = RuleSet(RESTRICTED)
-_UNRESTRICTED = RuleSet(UNRESTRICTED)
+_BLOCKED = RuleSet(BLOCKED, UNBLOCKED)
+_RESTRICTED = RuleSet(RESTRICTED, UNRESTRICTED)
 _INSIDE = RuleSet(INSIDE)
 _NOT_INSIDE = RuleSet(NOT_INSIDE)
 
@@ -180,14 +147,34 @@ class Policy:
     def _refusal(
         self, rule: Rule, effect: Effect, targets: Sequence[str], occasion: Occasion
     ) -> RefusedByRule | None:
-        """Return why a rule refuses a call on targets because of an effect; None if nothing can be named."""
+        """Return why a rule refuses a call on targets because of an effect; None if nothing can be named.
+
+        Something in a script that the agent may not see is not named, and neither is its place. Where one
+        person is, is nothing that the agent tells, and nobody unknown hears that all are away.
+        """
         is_seen = bool(effect.entity_id) and self.view.is_exposed(effect.entity_id or "")
         entity_id = str(effect.entity_id) if is_seen else next(iter(targets), "")
         if not entity_id:
             return None
-        what, told = _what(rule, entity_id, self._hass, is_seen=is_seen)
-        reason, times = _reason(rule, occasion)
-        told |= times
+        what, reason, state = THING, "", self._hass.states.get(entity_id)
+        told = {THING: one_line(state.name if state else entity_id, MAX_NAME)}
+        if is_seen and not (rule.actions or rule.kinds):
+            field, key = rule.place_of(entity_id) or ("", "")
+            area = ar.async_get(self._hass).async_get_area(key) if field == AREAS else None
+            floor = fr.async_get(self._hass).async_get_floor(key) if field == FLOORS else None
+            if place := area or floor:
+                what, told = PLACE, {PLACE: one_line(place.name, MAX_NAME)}
+        span = rule.hours.now(occasion.now) if rule.hours and occasion.now else None
+        presences = (NOBODY, SOMEBODY) if occasion.user is not None else (SOMEBODY,)
+        if rule.hours and span and span in rule.hours.spans:
+            reason = "hours"
+            told |= {"start": clock(span.start), "end": clock(span.end)}
+        elif rule.presence in presences and presence_holds(rule.presence, occasion):
+            reason = rule.presence
+        elif rule.hours or rule.presence:
+            reason = "now"
+        elif rule.whom:
+            reason = "whom"
         sentence = f"{_TOLD[what]}{_REASONS[reason]}".format(**told)
         detail = f"A rule of the household says: {sentence}. It holds for every call; tell the person why"
         return RefusedByRule("_".join(filter(None, ("rule", what, reason))), detail, **told)
@@ -211,8 +198,7 @@ class Policy:
         return max(verdict, Verdict.CONFIRM) if is_serious else verdict
 
     def _of(self, effect: Effect, rules: Sequence[Rule], user: User | None) -> Verdict:
-        is_blocked = _BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)
-        if is_blocked or self._is_beyond(effect) or self._is_own(effect, user):
+        if _BLOCKED.fits(effect) or self._is_beyond(effect) or self._is_own(effect, user):
             return Verdict.BLOCK
         # Whether a script or a scene does something restricted to an entity that is not exposed.
         out_of_sight = (
@@ -251,12 +237,11 @@ class Policy:
 
 def _is_listed(effect: Effect) -> bool:
     own = (effect.entity_id or "").partition(".")[0]
-    actions = [
-        PICKED_ACTIONS[facts.name] for facts in (DOMAINS[effect.domain], DOMAINS[own]) if facts.restricted
-    ]
-    shipped = _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(Effect(effect.domain, effect.service))
-    restricted = shipped or any(action.rules.fits(effect) for action in actions)
-    return restricted and not any(action.exceptions.fits(effect) for action in actions)
+    return _RESTRICTED.fits(effect) or any(
+        PICKED_ACTIONS[facts.name].fits(effect)
+        for facts in (DOMAINS[effect.domain], DOMAINS[own])
+        if facts.restricted
+    )
 
 
 def is_shipped_restricted(effect: Effect) -> bool:

@@ -11,7 +11,7 @@ from homeassistant.helpers.redact import REDACTED
 
 from ..languages import languages, words
 from ..regex import lazy_regex
-from ..texts import fold, leaves, opened
+from ..texts import fold, parsed
 
 UNPARSED: Final = "_unparsed"
 """Key of arguments that were not JSON, so that the guard can answer them."""
@@ -30,6 +30,8 @@ LARGEST_CODE: Final = 10**12
 
 _NUMBER: Final = lazy_regex(r"(?<![\w.])\d{3,12}(?![\w.])")
 """A separate number with the length of a code, not a part of an ID or of a decimal."""
+_OBJECT: Final = lazy_regex(r"\s*[{\[(]")
+"""How a text begins that may be an object or a list."""
 _WORDS = lazy_regex(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -84,7 +86,6 @@ def redacted(args: Mapping[str, Any], tool_name: str = "") -> dict[str, Any]:
 
 
 def _redacted(value: Any, key: object, depth: int, *, guarded: bool) -> Any:
-    """Return one value without secrets, and without numbers if `guarded`."""
     if value is None or value == "":
         return value
     if is_secret(key) or depth == 0 or (guarded and _is_number(value)):
@@ -97,7 +98,7 @@ def _redacted(value: Any, key: object, depth: int, *, guarded: bool) -> Any:
         case list() | tuple() | set() | frozenset():
             return [_redacted(item, "", depth - 1, guarded=guarded) for item in value]
         case str():
-            inside = opened(value)
+            inside = parsed(value) if _OBJECT.match(value) else value
             if not isinstance(inside, str):
                 shown = _redacted(inside, "", depth - 1, guarded=guarded)
                 if shown != (list(inside) if isinstance(inside, (tuple, set)) else inside):
@@ -106,9 +107,9 @@ def _redacted(value: Any, key: object, depth: int, *, guarded: bool) -> Any:
     return value
 
 
-def wants_code(args: Any, tool_name: str = "") -> bool:
+def wants_code(args: Mapping[str, Any], tool_name: str = "") -> bool:
     """Return whether a call is about a lock or an alarm, so that a number in it may be the code."""
-    return _are_guarded((tool_name, *_texts(args)))
+    return _are_guarded((tool_name, *(text for text, _inside in _texts(args))))
 
 
 def _are_guarded(texts: Iterable[str]) -> bool:
@@ -128,12 +129,26 @@ def _is_number(value: Any) -> bool:
     return is_whole and bool(_NUMBER.fullmatch(str(value)))
 
 
-def _texts(value: Any) -> Iterator[str]:
-    for leaf in leaves(value, keys=True):
-        if isinstance(leaf, str) or (
-            isinstance(leaf, int) and not isinstance(leaf, bool) and abs(leaf) < LARGEST_CODE
-        ):
-            yield str(leaf)
+def _texts(args: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Yield the keys, texts and numbers of arguments, and whether each stands in a secret value."""
+    waiting: list[tuple[Any, bool]] = [(args, False)]
+    while waiting:
+        value, inside = waiting.pop()
+        match value:
+            case str():
+                yield value, inside
+                if _OBJECT.match(value) and not isinstance(within := parsed(value), str):
+                    waiting.append((within, inside))
+            case Mapping():
+                for key, item in value.items():
+                    yield str(key), False
+                    waiting.append((item, inside or is_secret(key)))
+            case list() | tuple() | set() | frozenset():
+                waiting += ((item, inside) for item in value)
+            case bool():
+                continue
+            case int() | float() if abs(value) < LARGEST_CODE or inside:
+                yield str(value), inside
 
 
 def without_secrets(text: str, args: Mapping[str, Any], tool_name: str = "") -> str:
@@ -148,31 +163,10 @@ def without_secrets(text: str, args: Mapping[str, Any], tool_name: str = "") -> 
 
 def secrets_of(args: Mapping[str, Any], tool_name: str = "") -> set[str]:
     """Return the codes and keys among arguments."""
-    found, texts = set(_secrets(args, "", MAX_DEPTH)), [*_texts(args)]
-    guarded = _are_guarded((tool_name, *texts))
-    for text in texts:
+    texts = [*_texts(args)]
+    found = {text for text, inside in texts if inside and text}
+    guarded = _are_guarded((tool_name, *(text for text, _inside in texts)))
+    for text, _inside in texts:
         if guarded or is_secret(text):
             found.update(_NUMBER.findall(text))
     return found
-
-
-def _secrets(value: Any, key: object, depth: int, *, inside: bool = False) -> Iterator[str]:
-    """Yield the codes and keys among arguments; everything inside a secret value is secret too."""
-    inside = inside or is_secret(key)
-    if depth == 0:
-        return
-    match value:
-        case Mapping():
-            for name, item in value.items():
-                yield from _secrets(item, name, depth - 1, inside=inside)
-        case list() | tuple() | set() | frozenset():
-            for item in value:
-                yield from _secrets(item, "", depth - 1, inside=inside)
-        case str() if not isinstance(within := opened(value), str):
-            yield from _secrets(within, key, depth - 1, inside=inside)
-            if inside:
-                yield value
-        case bool():
-            return
-        case str() | int() | float() if inside and str(value):
-            yield str(value)

@@ -1,7 +1,7 @@
 """The rules about what may be done: shipped ones, and the household's, picked from lists or in text."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 from fnmatch import translate
@@ -92,12 +92,13 @@ class _Pattern(NamedTuple):
 
 
 class RuleSet:
-    """What rules in text are about."""
+    """What rules in text are about; exceptions are services, whatever an entity is called."""
 
-    def __init__(self, texts: Iterable[object]) -> None:
+    def __init__(self, texts: Iterable[object], exceptions: Iterable[object] = ()) -> None:
         read = [text.strip().lower() for text in texts if isinstance(text, str)]
         self._tools = [_matcher(text.removeprefix(TOOL)) for text in read if text.startswith(TOOL)]
         self._rules = [_Pattern.of(text) for text in read if not text.startswith(TOOL) and RULE.match(text)]
+        self._exceptions = RuleSet(exceptions) if exceptions else None
 
     def __bool__(self) -> bool:
         """Return whether there is any rule."""
@@ -107,7 +108,9 @@ class RuleSet:
         """Return whether a rule fits an effect, or a tool by its name."""
         if isinstance(about, str):
             return any(fits(about.lower()) for fits in self._tools)
-        return any(rule.fits(about) for rule in self._rules)
+        return any(rule.fits(about) for rule in self._rules) and not (
+            self._exceptions and self._exceptions.fits(replace(about, entity_id=None))
+        )
 
     def names(self, effect: Effect) -> bool:
         """Return whether a rule fits that says more than a domain and a class."""
@@ -382,29 +385,17 @@ EVERYDAY_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """Actions that need no confirmation by default, by name, as rules in text."""
 
 
-class PickedAction(NamedTuple):
-    """What one name in the list of actions stands for."""
-
-    rules: RuleSet
-    exceptions: RuleSet
-
-    def fits(self, effect: Effect) -> bool:
-        """Return whether an effect is such an action."""
-        return self.rules.fits(effect) and not self.exceptions.fits(effect)
-
-
-PICKED_ACTIONS: Final[Mapping[str, PickedAction]] = {
+PICKED_ACTIONS: Final[Mapping[str, RuleSet]] = {
     **{
-        facts.name: PickedAction(RuleSet(facts.restricted), RuleSet(facts.unrestricted))
+        facts.name: RuleSet(facts.restricted, facts.unrestricted)
         for facts in DOMAINS.values()
         if facts.restricted
     },
-    **{name: PickedAction(RuleSet(rules), RuleSet(())) for name, rules in EVERYDAY_ACTIONS.items()},
+    **{name: RuleSet(rules) for name, rules in EVERYDAY_ACTIONS.items()},
 }
 """The actions to pick from: what needs a confirmation by default, by domain, and everyday ones."""
 
-
-UNKNOWN_ACTION: Final = PickedAction(RuleSet(()), RuleSet(()))
+UNKNOWN_ACTION: Final = RuleSet(())
 """An action that this release does not know."""
 
 
@@ -414,7 +405,7 @@ class Rule:
 
     hass: HomeAssistant
     decision: str
-    actions: tuple[PickedAction, ...] = ()
+    actions: tuple[RuleSet, ...] = ()
     kinds: RuleSet | None = None
     targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By field, the entities, areas, floors and labels that the rule names."""

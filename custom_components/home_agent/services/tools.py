@@ -20,7 +20,7 @@ from ..issues import report, withdraw
 from ..lifecycle import agents_of
 from ..lifecycle.llm_api import async_one_call
 from ..runtime import Agent
-from ..safety.journal import MAX_ENTRIES, AuditKind, Ledger, RecordedAction
+from ..safety.journal import MAX_ENTRIES, AuditKind, Journal, RecordedAction
 from ..settings import async_part
 from ..tools.activity import ActivityTool, last_changing_turn
 from ..tools.calls.schema import MAX_TOOL_NAME
@@ -56,8 +56,8 @@ async def _async_undo(call: ServiceCall, entry: Agent) -> Response:
     own = None if user is None or user.is_admin else user.id
     handler = entry.runtime_data.handler
 
-    def actions(ledger: Ledger) -> list[RecordedAction]:
-        made = ledger.of_speaker(call.data.get("conversation_id"))
+    def actions(journal: Journal) -> list[RecordedAction]:
+        made = journal.of_speaker(call.data.get("conversation_id"))
         return [action for action in made if own in (None, action.user_id)]
 
     result = await async_undo(call.hass, handler, call.context, actions, strict=not call.return_response)
@@ -70,7 +70,7 @@ async def async_undo(
     hass: HomeAssistant,
     handler: ToolHandler,
     context: Context,
-    actions: Callable[[Ledger], list[RecordedAction]],
+    actions: Callable[[Journal], list[RecordedAction]],
     *,
     strict: bool,
 ) -> JsonObjectType:
@@ -79,9 +79,9 @@ async def async_undo(
     Raises HomeAssistantError if `strict` and not everything was put back.
     """
     turn = await async_one_call(hass, handler, llm_context(hass, context))
-    if strict and not last_changing_turn(actions(handler.guard.journal.ledger), hass):
+    if strict and not last_changing_turn(actions(handler.guard.journal), hass):
         raise invalid("nothing_to_undo")
-    tool = ActivityTool(lambda ledger, _speaker: actions(ledger))
+    tool = ActivityTool(lambda journal, _speaker: actions(journal))
     turn.tools = {**turn.tools, tool.name: tool}
     result = (await handler.async_execute(llm.ToolInput(tool.name, {"action": "undo"}), turn)).data
     if strict and result["error"]:
@@ -94,13 +94,13 @@ async def _async_log(call: ServiceCall, entry: Agent) -> Response:
 
     Users who are not administrators get only their own searches.
     """
-    audit = entry.runtime_data.handler.guard.journal.audit
+    journal = entry.runtime_data.handler.guard.journal
     user, limit = await async_caller(call), call.data["limit"]
     if call.service == SEARCHES:
         own = None if user is None or user.is_admin else user.id
-        entries = audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
+        entries = journal.entries(MAX_ENTRIES, AuditKind.SEARCH)
         return {"entries": [entry for entry in entries if own in (None, entry.get("user_id"))][:limit]}
-    return {"entries": audit.entries(limit, call.data.get("kind"))}
+    return {"entries": journal.entries(limit, call.data.get("kind"))}
 
 
 async def _async_self_test(call: ServiceCall, entry: Agent) -> Response:

@@ -21,7 +21,7 @@ from ..knowledge.speaker import Speaker
 from ..planned.records import Giver, PlannedItem
 from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
-from ..safety.journal import SCENE, EarlierState, Ledger, RecordedAction
+from ..safety.journal import SCENE, EarlierState, Journal, RecordedAction
 from ..timespans import format_local
 from .automating.kept import AutomationEdit, OwnAutomations, async_undo_edit, edit_rows, last_edit
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun
@@ -257,10 +257,10 @@ HERE_FOR: Final = timedelta(minutes=30)
 """How long what a person has typed in one conversation belongs to what they type in another one."""
 
 
-def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
+def own_actions(journal: Journal, speaker: Speaker) -> Sequence[RecordedAction]:
     """Return the actions of this conversation, and those for this person or at this device in others."""
     whose = speaker.conversation_id, speaker.context.user_id, speaker.device_id
-    return ledger.of_speaker(*whose) if any(whose) else []
+    return journal.of_speaker(*whose) if any(whose) else []
 
 
 def is_here(speaker: Speaker, owner: RecordedAction | AutomationEdit | Giver, at: datetime) -> bool:
@@ -287,7 +287,7 @@ class ActivityTool(HomeAgentTool):
 
     def __init__(
         self,
-        actions: Callable[[Ledger, Speaker], Sequence[RecordedAction]] = own_actions,
+        actions: Callable[[Journal, Speaker], Sequence[RecordedAction]] = own_actions,
         planned: Scheduler | None = None,
         automations: OwnAutomations | None = None,
     ) -> None:
@@ -350,7 +350,7 @@ class ActivityTool(HomeAgentTool):
         """List or undo, or tell of today."""
         if args["action"] == BRIEFING:
             return await async_briefing(run, self._planned) or "Nothing is known of today."
-        actions = self._actions(run.guard.journal.ledger, run.speaker)
+        actions = self._actions(run.guard.journal, run.speaker)
         target = Target.from_args(args)
         if args["action"] == "undo":
             # What this turn has done itself is not what the person wants undone.

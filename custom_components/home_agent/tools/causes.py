@@ -300,7 +300,7 @@ async def async_explain(
         happenings.setdefault(state.context.id, []).append(happening)
     happenings |= recorded
     actions: dict[str, RecordedAction] = {}
-    for action in run.guard.journal.ledger.of_speaker(None):
+    for action in run.guard.journal.of_speaker(None):
         if action.success:
             actions.setdefault(action.context_id, action)
     viewer = await async_viewer(run)

@@ -9,7 +9,6 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.telegram_chats import OPTIONS, Telegram, telegram_bot
-from tests.servers.model_server import ModelServer
 from tests.servers.telegram_server import TelegramServer
 
 
@@ -32,5 +31,5 @@ async def telegram(
 
 
 @pytest.fixture
-async def agent(secure: SecureHouse, telegram: Telegram, model_server: ModelServer) -> Agent:
-    return await secure.async_agent(model_server, OPTIONS)
+async def agent(secure: SecureHouse, telegram: Telegram) -> Agent:
+    return await secure.async_with(OPTIONS)

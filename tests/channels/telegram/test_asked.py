@@ -237,11 +237,9 @@ async def test_what_the_agent_waits_for_is_told_to_nobody(
     assert bool(telegram.server.calls("deleteMessage")) is bool(pin)
 
 
-async def test_a_further_agent_asks_in_chats(
-    hass: HomeAssistant, agent: Agent, telegram: Telegram, secure: SecureHouse
-) -> None:
+async def test_a_further_agent_asks_in_chats(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
     """The chats are the connection's."""
-    other = await async_add_further(hass, agent)
+    other = await async_add_further(secure.hass, agent)
     other.server.script([tool_calls([DINNER]), text("I am asking Anna.")])
     await other.say("Ask Anna whether she wants dinner", context=Context(user_id=secure.ben.id))
     await telegram.until(lambda: telegram.server.texts(ANNA))

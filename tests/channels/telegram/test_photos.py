@@ -13,16 +13,15 @@ from tests.helpers.agent import Agent
 from tests.helpers.injected import AFTER_OUTSIDE
 from tests.helpers.secure_house import UNLOCK, SecureHouse
 from tests.helpers.telegram_chats import ANNA, OPTIONS, Telegram
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
 
 JPEG = b"\xff\xd8\xff\xe0 a red door"
 
 
 @pytest.fixture
-async def agent(secure: SecureHouse, telegram: Telegram, model_server: ModelServer) -> Agent:
+async def agent(secure: SecureHouse, telegram: Telegram) -> Agent:
     """Return an agent that may open locks without a question."""
-    return await secure.async_agent(model_server, {**OPTIONS, "policy_allowed": ["lock"]})
+    return await secure.async_with({**OPTIONS, "policy_allowed": ["lock"]})
 
 
 async def show(telegram: Telegram, picture: bytes = JPEG, **fields: Any) -> list[str]:

@@ -14,7 +14,6 @@ from tests.helpers.agent import Agent, async_add_agent, call_action
 from tests.helpers.options_pages import page, save as save_page, selector_of
 from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse
 from tests.helpers.telegram_chats import ANNA, BEN, GROUP, OPTIONS, STRANGER, Telegram
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 
@@ -310,10 +309,8 @@ async def test_new_begins_anew(agent: Agent, telegram: Telegram) -> None:
     assert "Good morning" not in str(agent.server.requests[-1].messages)
 
 
-async def test_it_is_off_by_default(
-    secure: SecureHouse, telegram: Telegram, model_server: ModelServer, hass: HomeAssistant
-) -> None:
-    agent = await secure.async_agent(model_server, {**OPTIONS, "telegram_enabled": False})
+async def test_it_is_off_by_default(secure: SecureHouse, telegram: Telegram, hass: HomeAssistant) -> None:
+    agent = await secure.async_with({**OPTIONS, "telegram_enabled": False})
     telegram.server.write(ANNA, "Good morning")
     received: list[Any] = []
     hass.bus.async_listen("telegram_text", received.append)
@@ -361,8 +358,8 @@ async def test_chats_to_choose_from(hass: HomeAssistant, agent: Agent) -> None:
     assert [option["value"] for option in offered] == [str(ANNA), str(BEN), str(STRANGER)]
 
 
-async def test_without_a_bot(hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer) -> None:
-    agent = await secure.async_agent(model_server)
+async def test_without_a_bot(hass: HomeAssistant, secure: SecureHouse) -> None:
+    agent = await secure.async_with()
 
     result = await save(hass, agent, telegram_chat_persons=OPTIONS["telegram_chat_persons"])
 

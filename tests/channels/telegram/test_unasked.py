@@ -74,13 +74,11 @@ async def test_a_phone_is_for_what_was_set_elsewhere(
     assert len(phone) == 1
 
 
-async def test_a_chat_is_for_who_has_no_phone(
-    hass: HomeAssistant, agent: Agent, telegram: Telegram, secure: SecureHouse
-) -> None:
+async def test_a_chat_is_for_who_has_no_phone(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
     """A reminder that was set in the dialog reaches the chat of that person."""
     agent.server.script([tool_calls([SET]), text("Set.")])
     await agent.say("Remind me of the pasta in ten minutes", context=Context(user_id=secure.ben.id))
-    await come_due(hass)
+    await come_due(secure.hass)
     await telegram.until(lambda: DUE in telegram.server.texts(BEN))
     assert DUE not in telegram.server.texts(ANNA)
 

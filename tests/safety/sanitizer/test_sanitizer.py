@@ -6,7 +6,6 @@ from hypothesis import assume, given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.safety.sanitizer.private_names import (
-    Names,
     PrivateKind,
     build_finder,
     find_patterns,
@@ -16,6 +15,7 @@ from custom_components.home_agent.safety.sanitizer.sanitizer import Sanitized, S
 from custom_components.home_agent.texts import fold_letters
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
+from tests.helpers.checks import for_each
 from tests.helpers.disguises import DISGUISES
 from tests.helpers.examples import many
 from tests.helpers.homes import LANGUAGES, build_home
@@ -127,7 +127,7 @@ REPLACED = (
 )
 
 
-@pytest.mark.parametrize(("text", "kind"), PRIVATE)
+@for_each(("text", "kind"), PRIVATE)
 async def test_held_back(sanitizer: Sanitizer, text: str, kind: str) -> None:
     cleaned = await sanitizer.async_clean(text)
     assert cleaned.blocked
@@ -136,7 +136,7 @@ async def test_held_back(sanitizer: Sanitizer, text: str, kind: str) -> None:
     assert cleaned.advice.startswith("Not sent")
 
 
-@pytest.mark.parametrize(("text", "language", "expected"), REPLACED)
+@for_each(("text", "language", "expected"), REPLACED)
 async def test_replaced(sanitizer: Sanitizer, text: str, language: str, expected: str) -> None:
     """Where the query keeps its sense a generic word stands in; in a tainted turn nothing is sent."""
     cleaned = await sanitizer.async_clean(text, language=language)
@@ -161,7 +161,7 @@ def split(block: str) -> list[str]:
     return [text.strip() for line in block.splitlines() for text in line.split(";") if text.strip()]
 
 
-@pytest.mark.parametrize("text", split(ROUTINES))
+@for_each("text", split(ROUTINES))
 async def test_routines(sanitizer: Sanitizer, text: str) -> None:
     """Who does what at which time stays at home, also of others than the speaker."""
     cleaned = await sanitizer.async_clean(text)
@@ -169,7 +169,7 @@ async def test_routines(sanitizer: Sanitizer, text: str) -> None:
     assert "schedule" in cleaned.found
 
 
-@pytest.mark.parametrize("text", split(SOUND_ALIKE))
+@for_each("text", split(SOUND_ALIKE))
 async def test_no_routines(sanitizer: Sanitizer, text: str) -> None:
     assert await sanitizer.async_clean(text) == Sanitized(text)
 
@@ -231,7 +231,7 @@ DISGUISED = (
 )
 
 
-@pytest.mark.parametrize("query", DISGUISED)
+@for_each("query", DISGUISED)
 async def test_strict(sanitizer: Sanitizer, query: str) -> None:
     """A turn that has read text from outside lets no private word out, however it is written."""
     assert (await sanitizer.async_clean(query, strict=True)).blocked
@@ -345,9 +345,8 @@ FRAMES = st.sampled_from(
 def test_no_name_passes(name: str, kind: str, frame: str, upper: bool) -> None:
     """Whatever somebody or something is called, it is found in any sentence and in any case."""
     assume(fold_letters(name) not in ordinary_words())
-    finder = build_finder(
-        Names(frozenset({(PrivateKind(kind), f"{name.title()} Light" if kind == "device" else name.title())}))
-    )
+    called = f"{name.title()} Light" if kind == "device" else name.title()
+    finder = build_finder([(PrivateKind(kind), called)], frozenset(), ())
     query = frame.format(name.upper() if upper else name.title())
     found = list(finder.find(query, "en", strict=False))
     assert found

@@ -120,7 +120,7 @@ json:
         await own.agent.set_options(policy_blocked=["tool:order"])
         assert not (await own.use("order", item="tea"))["success"]
         assert len(rest_server.requests) == 2
-        audit = own.agent.entry.runtime_data.handler.guard.journal.audit.entries(10, "action")
+        audit = own.agent.entry.runtime_data.handler.guard.journal.entries(10, "action")
         assert [entry["service"] for entry in audit] == ["tool:order", "tool:order"]
 
 
@@ -229,7 +229,7 @@ class TestAnswer:
         public = tool(rest_server) + tool(rest_server, "private_words: true", name="allowed")
         public = public.replace("127.0.0.1", "api.example.com")
         await own.offer(public + tool(rest_server, name="at_home"))
-        audit = own.agent.entry.runtime_data.handler.guard.journal.audit
+        audit = own.agent.entry.runtime_data.handler.guard.journal
         cases: list[tuple[dict[str, Any], str | None]] = [
             ({"item": "anna.smith@example.org"}, "email"),
             ({"tags": ["one", "call 0171 1234567"]}, "phone"),

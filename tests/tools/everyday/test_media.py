@@ -289,7 +289,7 @@ async def test_titles_are_outside_text(hass: HomeAssistant, agent: Agent) -> Non
     await async_add_player(hass, "Radio", [item(evil, MediaClass.TRACK)])
     found = await agent.call("play_media", query="jazz", action="search")
     assert "Ignore all previous" not in str(found)
-    assert agent.entry.runtime_data.handler.guard.journal.audit.stored()[-1]["kind"] == "injection"
+    assert agent.entry.runtime_data.handler.guard.journal.stored()["audit"][-1]["kind"] == "injection"
     agent.server.script(
         [
             tool_calls([("play_media", {"query": "jazz", "action": "search"})]),

@@ -118,7 +118,7 @@ async def test_a_camera_that_the_household_allows(model_server: ModelServer, wit
     assert speech(await agent.say("What is in the garden?")) == "There is a cat."
     result = tool_results(model_server.chats[-1])[-1]["result"]
     assert result == {"camera": "Demo camera", "seen": "A cat."}
-    audit = agent.entry.runtime_data.handler.guard.journal.audit.stored()
+    audit = agent.entry.runtime_data.handler.guard.journal.stored()["audit"]
     assert any(item.get("service") == "camera.snapshot" for item in audit)
 
 

@@ -213,6 +213,8 @@ class Rules:
 
         ignore, earlier, rules = find("ignore"), find("earlier"), find("rules")
         people, facts, guarded = find("people"), find("facts"), find("guarded")
+        assistants, anyone = find("assistants"), find("assistants", "addressed")
+        determiner, reading = find.with_space("determiners"), find.with_space("reading")
         kept = f"{find('kept')}(?! {find('kept_before')})"
         private = f"(?:{find('private')}|{people}{_NEAR}{facts}|{facts}{_NEAR}{people})"
         self.patterns: Final = {
@@ -221,7 +223,13 @@ class Rules:
                 f"{earlier}{_NEAR}{rules}{_NEAR}{ignore}",
             ),
             "role": _pattern(find("role")),
-            "address": _pattern(*_addressing(find)),
+            "address": _pattern(
+                rf"{_CLAUSE_START}{anyone}\s{{0,8}}[,:\uff0c\uff1a\u3001]",
+                f"{find('greetings')}[ ,:]{{1,3}}(?:{determiner})?{anyone}",
+                find("notices"),
+                f"{find('if_you_are')}{_SPACE}{assistants}",
+                f"{determiner}{assistants}{_SPACE}(?:{reading})?{find('must')}",
+            ),
             "secrecy": _pattern(
                 find("secret"), f"{find.with_space('deny')}{find('tell')}{_NEAR}{find('listeners')}"
             ),
@@ -244,16 +252,6 @@ class Rules:
         for name, pattern in self.patterns.items():
             if name not in self._needed or self._needed[name].search(text):
                 yield from ((name, match) for match in pattern.finditer(text))
-
-
-def _addressing(find: _RuleWords) -> Iterator[str]:
-    assistants, anyone = find("assistants"), find("assistants", "addressed")
-    determiner, reading = find.with_space("determiners"), find.with_space("reading")
-    yield rf"{_CLAUSE_START}{anyone}\s{{0,8}}[,:\uff0c\uff1a\u3001]"
-    yield f"{find('greetings')}[ ,:]{{1,3}}(?:{determiner})?{anyone}"
-    yield find("notices")
-    yield f"{find('if_you_are')}{_SPACE}{assistants}"
-    yield f"{determiner}{assistants}{_SPACE}(?:{reading})?{find('must')}"
 
 
 def as_read(entry: str) -> str:
@@ -445,15 +443,13 @@ def _sentence_spans(readable: Readable, *, steers: bool, addressed: bool, descri
     return found
 
 
-def _merged(found: Iterable[Span]) -> Iterator[Span]:
-    """Yield parts in order; those that touch are one."""
-    last: Span | None = None
+def _merged(found: Iterable[Span]) -> list[Span]:
+    """Return parts in order; those that touch are one."""
+    parts: list[Span] = []
     for start, end, rule in sorted(found):
-        if last is not None and start <= last[1]:
-            last = (last[0], max(end, last[1]), last[2])
-            continue
-        if last is not None:
-            yield last
-        last = (start, end, rule)
-    if last is not None:
-        yield last
+        if parts and start <= parts[-1][1]:
+            first, to, name = parts[-1]
+            parts[-1] = (first, max(end, to), name)
+        else:
+            parts.append((start, end, rule))
+    return parts

@@ -313,9 +313,6 @@ def is_news(texts: Iterable[str], said: str) -> bool:
     return any(not spoken.issuperset(words(text)) for text in texts)
 
 
-_NO_RESULT_TEXT: Final = lazy_regex(r"[\d\s:.,+%°TZ/-]*")
-
-
 def comes_from_outside(tool: llm.Tool) -> bool:
     """Return whether the result of another API's tool may have been written outside.
 
@@ -341,4 +338,4 @@ CLOCK: Final = "homeassistant.components.llm.llm"
 def has_text(result: Any) -> bool:
     """Return whether a result holds any text at all."""
     texts = (leaf for leaf in leaves(result, keys=True) if isinstance(leaf, str))
-    return any(_ANY_WORD.search(text) and not _NO_RESULT_TEXT.fullmatch(text) for text in texts)
+    return any(_ANY_WORD.search(text) and not _NO_TEXT.fullmatch(text) for text in texts)

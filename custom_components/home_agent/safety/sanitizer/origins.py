@@ -223,5 +223,4 @@ def neutral_words() -> frozenset[str]:
 
 @cache
 def _endings() -> frozenset[str]:
-    """Return the endings of inflected words, folded; none is one of them."""
     return frozenset(("", *map(fold_letters, all_words("privacy.endings"))))

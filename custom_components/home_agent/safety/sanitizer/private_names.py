@@ -293,7 +293,6 @@ _TABLE: Final[tuple[tuple[PrivateKind, re.Pattern[str], Callable[[str], bool]], 
 
 @composed
 def _public_codes() -> re.Pattern[str]:
-    """Return the pattern of codes that everyone may know."""
     return lazy_regex(
         f"{_inside('public_codes')}[ -]?{_inside('code_words')}|{_any('public_code_phrases')}",
         re.IGNORECASE,
@@ -349,14 +348,6 @@ _LONGER_NAME: Final = lazy_regex(r"\w+ (?=[^\W\d_a-z])[^\W\d_]+")
 _CYRILLIC: Final = lazy_regex("[\u0400-\u04ff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What things are called, by kind; `public` are words that makers and products are known by."""
-
-    named: frozenset[tuple[PrivateKind, str]]
-    public: frozenset[str] = frozenset()
-
-
 class _Pattern(NamedTuple):
     """Words in a row that name something."""
 
@@ -410,16 +401,19 @@ class NameFinder:
                 yield Finding(found.start(), found.end(), kind)
 
 
-def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
-    """Return a finder of these names, and of names in private memories.
+def build_finder(
+    names: Iterable[tuple[PrivateKind, str]], public: frozenset[str], remembered: Iterable[str]
+) -> NameFinder:
+    """Return a finder of names by their kinds, and of names in private memories.
 
-    Reads the ordinary words from the disk the first time.
+    `public` are words that makers and products are known by. Reads the ordinary words from the disk the
+    first time.
     """
     finder = NameFinder()
-    ordinary = ordinary_words() | names.public
+    ordinary = ordinary_words() | public
     patterns: dict[tuple[str, ...], _Pattern] = {}
     # Persons first: the name of a person is not taken for a device's. What came first stays.
-    for kind, name in sorted(names.named, key=lambda item: (item[0] is not PrivateKind.PERSON, item)):
+    for kind, name in sorted(names, key=lambda item: (item[0] is not PrivateKind.PERSON, item)):
         if not (words := tuple(fold_letters(word) for word in _TOKEN.findall(name))):
             continue
         if not is_unspaced(name):
@@ -532,8 +526,8 @@ PUBLIC_NAMES: Final = frozenset(
 )
 
 
-async def async_names(hass: HomeAssistant) -> Names:
-    """Return the names of persons, users, rooms, zones, devices and entities, exposed or not."""
+async def async_names(hass: HomeAssistant) -> tuple[frozenset[tuple[PrivateKind, str]], frozenset[str]]:
+    """Return the names of people, places and things, exposed or not, and the words that are public."""
     found: set[tuple[PrivateKind, str]] = set()
     for user in await hass.auth.async_get_users():
         if user.name and not user.system_generated:
@@ -551,11 +545,10 @@ async def async_names(hass: HomeAssistant) -> Names:
         for text in (device.manufacturer, device.model, device.model_id)
     )
     products = (*makers, *(component.replace(".", " ") for component in hass.config.components))
-    return Names(named, frozenset(word for text in products for word in words(text or "")))
+    return named, frozenset(word for text in products for word in words(text or ""))
 
 
 def _names(hass: HomeAssistant) -> Iterator[tuple[PrivateKind, str]]:
-    """Yield names with their kinds; some come twice."""
     yield from _places(hass)
     for state in hass.states.async_all():
         kind = PrivateKind.DEVICE

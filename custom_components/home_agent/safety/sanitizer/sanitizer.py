@@ -7,7 +7,7 @@ sentence that says how to make it generic.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from math import log
 import re
@@ -27,7 +27,6 @@ from .private_names import (
     ADVICE,
     Finding,
     NameFinder,
-    Names,
     PrivateKind,
     async_names,
     build_finder,
@@ -124,28 +123,21 @@ PRIVATE: Final = "private words"
 _SENTENCE: Final = lazy_regex(r".+?(?:(?<![.!?;])[.!?;]++(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*", re.DOTALL)
 
 
-@dataclass(slots=True)
 class Shortener:
-    """Leaves sentences out, and changes words in those that stay."""
+    """Leaves sentences out, and changes words in those that stay.
 
-    texts: Iterable[str]
-    """Memories that are withheld: a sentence with most of the words of one is left out."""
-    names: Iterable[str]
-    """Names of entities whose states stay at home: a sentence that contains one is left out."""
-    said: str
-    """What the person has just said is the person's to send."""
-    sanitize: Callable[[str], str | None]
-    """Returns a sentence as it may leave; None if it may not."""
-    found: set[str] = field(default_factory=set)
-    _telling: list[set[str]] = field(init=False)
-    _names: list[str] = field(init=False)
+    A sentence with most of the words of one of `texts`, or with one of `names`, is left out. What the person
+    has just `said` is the person's to send. `sanitize` returns a sentence as it may leave, or None.
+    """
 
-    def __post_init__(self) -> None:
-        """Take the words of withheld content, without those that the person has just said."""
-        said = _stems(self.said)
-        told = (_stems(text) - said for text in self.texts)
-        self._telling = [stems for stems in told if stems]
-        self._names = [fold_letters(name) for name in self.names if len(name) > SHORTEST]
+    def __init__(
+        self, texts: Iterable[str], names: Iterable[str], said: str, sanitize: Callable[[str], str | None]
+    ) -> None:
+        self.found: set[str] = set()
+        self._sanitize = sanitize
+        own = _stems(said)
+        self._telling = [stems for text in texts if (stems := _stems(text) - own)]
+        self._names = [fold_letters(name) for name in names if len(name) > SHORTEST]
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return JSON with each of its texts as it may be read."""
@@ -174,14 +166,13 @@ class Shortener:
         if self._is_untold(sentence):
             return f"{LEFT_OUT} "
         bare = sentence.strip()
-        cleaned = self.sanitize(bare) if bare else bare
+        cleaned = self._sanitize(bare) if bare else bare
         if cleaned == bare:
             return sentence
         self.found.add(PRIVATE)
         return f"{LEFT_OUT} " if cleaned is None else sentence.replace(bare, cleaned)
 
     def _is_untold(self, sentence: str) -> bool:
-        """Return whether a sentence tells withheld content, and record what that is."""
         stems, folded = _stems(sentence), fold_letters(sentence)
         if any(len(stems & told) >= ALIKE * len(told) for told in self._telling):
             self.found.add(MEMORIES)
@@ -288,7 +279,7 @@ class Sanitizer:
         self._hass = hass
         self._keywords = [pattern for keyword in keywords if (pattern := _keyword(keyword))]
         self._remembered = remembered
-        self._names: tuple[Names, frozenset[str]] | None = None
+        self._names: tuple[frozenset[Any], ...] = ()
         self._finder = NameFinder()
         self._lock = asyncio.Lock()
 
@@ -350,15 +341,13 @@ class Sanitizer:
 
     async def _async_finder(self) -> NameFinder:
         async with self._lock:
-            remembered = frozenset(self._remembered())
-            current = (await async_names(self._hass), remembered)
+            current = (*await async_names(self._hass), frozenset(self._remembered()))
             if current != self._names:
                 self._finder = await self._hass.async_add_executor_job(build_finder, *current)
                 self._names = current
             return self._finder
 
     def _checked(self, text: str, finder: NameFinder, sending: Sending) -> Sanitized:
-        """Find and replace; runs in a worker thread."""
         findings = self._findings(text, finder, sending)
         findings += (Finding(0, len(text), kind) for kind in _unfit([text], sending))
         if not findings:
