@@ -24,8 +24,7 @@ from ..inference.models import Endpoint, ModelServerError
 from ..knowledge.indexer import knowledge_collection
 from ..knowledge.search import async_create_embedder, chroma_address
 from ..knowledge.speaker import PERSON
-from ..memory.learner.learner import influx_source
-from ..memory.learner.sources import InfluxError, InfluxTrouble
+from ..memory.learner.sources import InfluxError, InfluxTrouble, influx_source
 from ..safety.rules import DECISION, PIN
 from ..safety.spoken_numbers import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..settings import defaults_of

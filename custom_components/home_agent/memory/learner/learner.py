@@ -11,24 +11,11 @@ from homeassistant.components.sensor import SensorDeviceClass
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, ATTR_UNIT_OF_MEASUREMENT, UnitOfPower
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er
-from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ...const import (
-    CONF_INFLUX_DATABASE,
-    CONF_INFLUX_ORG,
-    CONF_INFLUX_PASSWORD,
-    CONF_INFLUX_TOKEN,
-    CONF_INFLUX_URL,
-    CONF_INFLUX_USERNAME,
-    CONF_INFLUX_VERSION,
-    CONF_LEARNING_SOURCE,
-    INFLUX_1,
-    LOGGER,
-    SOURCE_INFLUXDB,
-)
+from ...const import CONF_LEARNING_SOURCE, LOGGER, SOURCE_INFLUXDB
 from ...knowledge.house import AgentView
 from ...knowledge.speaker import USER_PREFIX, Person, async_person_of_user, persons
 from ..memories import Memories, make_memory
@@ -48,14 +35,10 @@ from .habits import (
 )
 from .observations import DAYS, Observations, is_learned
 from .sources import (
-    FluxSource,
-    InfluxAddress,
-    InfluxQLSource,
-    InfluxSource,
     ObservationSource,
-    RecorderSource,
     SourceError,
     acts,
+    influx_source,
     read_power,
     starts,
     watched_domains,
@@ -72,24 +55,8 @@ def build_learner(
 ) -> Learner:
     """Return the learner with the source that the options name."""
     from_influxdb = settings[CONF_LEARNING_SOURCE] == SOURCE_INFLUXDB
-    source: ObservationSource = influx_source(hass, settings) if from_influxdb else RecorderSource(hass)
+    source = influx_source(hass, settings) if from_influxdb else ObservationSource(hass)
     return Learner(hass, observations, memories, source=source, phrase=phrase, view=view)
-
-
-def influx_source(hass: HomeAssistant, settings: Mapping[str, Any]) -> InfluxSource:
-    """Return the InfluxDB that the options name."""
-    kind = InfluxQLSource if settings[CONF_INFLUX_VERSION] == INFLUX_1 else FluxSource
-    return kind(
-        async_get_clientsession(hass),
-        InfluxAddress(
-            url=settings[CONF_INFLUX_URL],
-            database=settings[CONF_INFLUX_DATABASE],
-            org=settings[CONF_INFLUX_ORG],
-            username=settings[CONF_INFLUX_USERNAME],
-            password=settings[CONF_INFLUX_PASSWORD],
-            token=settings[CONF_INFLUX_TOKEN],
-        ),
-    )
 
 
 EVERY: Final = timedelta(hours=1)
