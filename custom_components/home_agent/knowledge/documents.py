@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 import re
 from typing import Any, Final, override
 
-from homeassistant.const import EVENT_STATE_CHANGED
 from homeassistant.core import (
     CALLBACK_TYPE,
     Event,
-    EventStateChangedData,
     HomeAssistant,
     State,
     callback,
@@ -27,6 +25,7 @@ from homeassistant.helpers import (
     floor_registry as fr,
     label_registry as lr,
 )
+from homeassistant.helpers.event import async_track_state_added_domain, async_track_state_removed_domain
 from homeassistant.helpers.template import Template
 
 from ..idle import in_slices
@@ -56,8 +55,6 @@ KNOWN: Final[Mapping[str, str]] = {"sun.sun": "the sun", "zone.home": "home"}
 _IDS = lazy_regex(r"\b(?:states\.)?([a-z_]+\.[a-z0-9_]+)(?:\.state\b)?")
 _DIGITS = lazy_regex(r"\d{4,}")
 _KINDS: Final[Mapping[str, str]] = {
-    "homeassistant": "everything",
-    "media_player": "media players",
     "switch": "switches",
     "climate": "thermostats",
 }
@@ -182,27 +179,20 @@ MAX_DEPTH: Final = 10
 MAX_ITEMS: Final = 30
 LEFT_OUT: Final = "…"
 
-BLOCKS: Final = frozenset(
+SHOWN: Final = frozenset(
     (
         *("trigger", "triggers", "condition", "conditions", "action", "actions", "sequence", "parallel"),
         *("if", "then", "else", "choose", "default", "repeat", "count", "for_each", "while", "until"),
         *("and", "or", "not", "wait_for_trigger", "wait_template", "delay", "timeout"),
-        *("service", "service_template", "event", "scene", "stop"),
+        *("service", "service_template", "event", "stop"),
+        *("platform", "id", "attribute", "to", "from", "not_to", "not_from", "state", "match", "for"),
+        *("above", "below", "value_template", "at", "after", "before", "offset", "after_offset"),
+        *("before_offset", "weekday", "days", "hours", "minutes", "seconds", "event_type"),
+        *("source", "topic", "command", "domain", "type", "subtype", "behavior"),
     )
 )
 TYPES: Final = frozenset(("trigger", "platform", "condition"))
 """Their values are names of Home Assistant's own, also if they look like ids of entities."""
-DETAILS: Final = frozenset(
-    (
-        *("platform", "id", "attribute", "to", "from", "not_to", "not_from", "state", "match", "for"),
-        *("above", "below", "value_template", "at", "after", "before", "offset", "after_offset"),
-        *("before_offset", "weekday", "days", "hours", "minutes", "seconds", "event_type", "zone"),
-        *("source", "topic", "command", "domain", "type", "subtype"),
-    )
-)
-TARGETS: Final = frozenset(("entity_id", "device_id", "area_id", "floor_id", "label_id"))
-MERGED: Final = frozenset(("target", "data", "data_template", "options"))
-"""Their contents are shown in the step itself."""
 DATA: Final = frozenset(
     (
         *("brightness_pct", "brightness", "brightness_step_pct", "color_name", "color_temp_kelvin", "kelvin"),
@@ -218,6 +208,8 @@ NUMBERS: Final = frozenset({"counter", "input_number", "number"})
 RECIPIENTS: Final = frozenset({"notify", "tts"})
 """Domains whose actions are named after a recipient or an engine."""
 SCRIPT_ACTIONS: Final = frozenset({"turn_on", "turn_off", "toggle", "reload"})
+NAMED: Final = frozenset(("entity_id", "device_id", "area_id", "floor_id", "label_id", "scene", "zone"))
+"""Keys whose values are ids."""
 
 
 def redacted_yaml(words: Words, config: Any) -> str:
@@ -228,17 +220,18 @@ def redacted_yaml(words: Words, config: Any) -> str:
     return flow_yaml(shown)
 
 
-def redacted_data(words: Words, domain: str, data: Any) -> dict[str, Any]:
+def redacted_data(words: Words, domain: str, data: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the data of an action of a domain as far as it may be shown."""
-    if not isinstance(data, Mapping):
-        return {}
-    shown = {
-        str(key): words.text(value)
-        for key, value in data.items()
-        if value is not None and (key in DATA or (key == "value" and domain in NUMBERS))
-    }
-    if isinstance(brightness := data.get("brightness"), int | float):
-        shown["brightness"] = f"{round(brightness / 2.55)} %"
+    shown: dict[str, Any] = {}
+    for key, value in data.items():
+        if key == "brightness" and isinstance(value, int | float):
+            shown[key] = f"{round(value / 2.55)} %"
+        elif key in DATA or (key == "value" and domain in NUMBERS):
+            shown[key] = words.text(value)
+        elif key in NAMED:
+            shown[key] = _names(words, key, value)
+        elif key == "entities" and isinstance(value, Mapping):
+            shown[key] = _names(words, "entity_id", list(value))
     return shown
 
 
@@ -246,47 +239,29 @@ def _shown(words: Words, value: Any, depth: int) -> Any:
     """Return the part of a configuration that may be shown: texts, lists and dictionaries."""
     if depth > MAX_DEPTH:
         return LEFT_OUT
-    if isinstance(value, Mapping):
-        return {} if value.get("enabled") is False else _step(words, value, depth)
     if isinstance(value, list | tuple):
         items = [item for part in value[:MAX_ITEMS] if (item := _shown(words, part, depth + 1))]
         return [*items, f"{len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else items
-    return words.text(value)
-
-
-def _step(words: Words, step: Mapping[Any, Any], depth: int) -> dict[str, Any]:
-    shown: dict[str, Any] = {}
-    action = step.get("action") or step.get("service") or ""
-    domain = str(action).partition(".")[0]
-    for key, value in step.items():
-        if key in TARGETS:
-            shown.update(_targets(words, {key: value}))
-        elif key in ("action", "service") and isinstance(value, str):
-            shown[key] = _action(words, value)
-        elif key in TYPES and isinstance(value, str) and not is_template(value):
-            shown[key] = clean(value, TEXT_CHARS)
-        elif key in MERGED:
-            shown.update(_merged(words, key, value, domain))
-        elif key in ("scene", "zone"):
-            shown[key] = _names(words.entity(item) for item in _as_list(value))
-        elif key in BLOCKS or key in DETAILS:
-            shown[key] = _shown(words, value, depth + 1)
-    return {key: value for key, value in shown.items() if value not in ("", [], {})}
-
-
-def _merged(words: Words, key: str, value: Any, domain: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        return {key: words.text(value)} if is_template(value) else {}
-    if key == "options":
-        return {
-            str(name): words.text(option) for name, option in value.items() if not PRIVATE.search(str(name))
-        }
-    if key == "target":
-        return _targets(words, value)
-    shown = {**_targets(words, value), **redacted_data(words, domain, value)}
-    if isinstance(entities := value.get("entities"), Mapping):
-        shown["entities"] = _names(words.entity(entity_id) for entity_id in entities)
-    return shown
+        return words.text(value)
+    if value.get("enabled") is False:
+        return {}
+    shown: dict[str, Any] = {}
+    domain = str(value.get("action") or value.get("service") or "").partition(".")[0]
+    for key, part in value.items():
+        if key in NAMED:
+            shown[key] = _names(words, key, part)
+        elif key in ("action", "service") and isinstance(part, str):
+            shown[key] = _action(words, part)
+        elif key in TYPES and isinstance(part, str) and not is_template(part):
+            shown[key] = clean(part, TEXT_CHARS)
+        elif key in ("target", "data", "data_template") and isinstance(part, Mapping):
+            shown |= redacted_data(words, domain, part)
+        elif key == "options" and isinstance(part, Mapping):
+            shown |= _shown(words, part, depth + 1)
+        elif key in SHOWN:
+            shown[key] = _shown(words, part, depth + 1)
+    return {key: part for key, part in shown.items() if part not in ("", [], {})}
 
 
 def _action(words: Words, action: str) -> str:
@@ -298,32 +273,29 @@ def _action(words: Words, action: str) -> str:
     return words.text(action) if is_template(action) else clean(action, TEXT_CHARS)
 
 
-def _targets(words: Words, given: Mapping[str, Any]) -> dict[str, Any]:
-    hass = words.hass
-
-    def name(found: ar.AreaEntry | fr.FloorEntry | lr.LabelEntry | None, otherwise: str) -> str:
-        return clean(found.name, NAME_CHARS) if found else otherwise
-
-    named: Mapping[str, Callable[[Any], str]] = {
-        "entity_id": lambda value: value if value in ("all", "none") else words.entity(value),
-        "device_id": words.device,
-        "area_id": lambda value: name(ar.async_get(hass).async_get_area(str(value)), "another room"),
-        "floor_id": lambda value: name(fr.async_get(hass).async_get_floor(str(value)), "another floor"),
-        "label_id": lambda value: name(lr.async_get(hass).async_get_label(str(value)), "another label"),
-    }
-    return {key: _names(map(name, _as_list(given[key]))) for key, name in named.items() if key in given}
-
-
-def _names(names: Iterable[str]) -> Any:
-    distinct = list(dict.fromkeys(names))
-    return distinct[0] if len(distinct) == 1 else distinct
-
-
-def _as_list(value: Any) -> Sequence[Any]:
-    """Return ids as a list; a text with commas is several, a template is one."""
+def _names(words: Words, key: str, value: Any) -> Any:
+    """Return the name of what a value means, or several; a text with commas is several, a template is one."""
     if isinstance(value, str) and not is_template(value):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return value if isinstance(value, list | tuple) else [value]
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    names: dict[str, None] = {}
+    for one in value if isinstance(value, list | tuple) else [value]:
+        place: ar.AreaEntry | fr.FloorEntry | lr.LabelEntry | None = None
+        match key:
+            case "device_id":
+                names[words.device(one)] = None
+                continue
+            case "area_id":
+                place = ar.async_get(words.hass).async_get_area(str(one))
+            case "floor_id":
+                place = fr.async_get(words.hass).async_get_floor(str(one))
+            case "label_id":
+                place = lr.async_get(words.hass).async_get_label(str(one))
+            case _:
+                names[one if one in ("all", "none") else words.entity(one)] = None
+                continue
+        kind = {"area_id": "room"}.get(key, key.removesuffix("_id"))
+        names[clean(place.name, NAME_CHARS) if place else f"another {kind}"] = None
+    return next(iter(names)) if len(names) == 1 else list(names)
 
 
 def flow_yaml(value: Any) -> str:
@@ -337,8 +309,6 @@ def flow_yaml(value: Any) -> str:
     return str(value)
 
 
-MAX_DOCUMENTS: Final = 1000
-"""Documents of one source; the first by entity id."""
 DESCRIPTION_CHARS: Final = 160
 CONDITIONS_CHARS: Final = 250
 ACTIONS_CHARS: Final = 800
@@ -375,32 +345,28 @@ class ConfiguredSource(KnowledgeSource):
     async def async_documents(self) -> list[KnowledgeDocument]:
         """Return the documents of now, a slice of the loop at a time."""
         house = await self._house.async_snapshot()
-        documents: list[KnowledgeDocument] = []
         states = sorted(self._hass.states.async_all(self.source.value), key=lambda item: item.entity_id)
-        async for state in in_slices(states):
-            if document := self._document(state, Words(self._hass, house)):
-                documents.append(document)
-            if len(documents) >= MAX_DOCUMENTS:
-                break
-        return documents
+        return [
+            document
+            async for state in in_slices(states)
+            if (document := self._document(state, Words(self._hass, house)))
+        ]
 
     @override
     def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
         """Call `changed` when one is written, loaded or removed."""
-        prefix = f"{self.source.value}."
 
         @callback
         def tell(_event: Event[Any]) -> None:
             changed()
 
-        @callback
-        def comes_or_goes(data: EventStateChangedData) -> bool:
-            return data["entity_id"].startswith(prefix) and None in (data["old_state"], data["new_state"])
-
-        listen = self._hass.bus.async_listen
-        unsubscribe = [listen(EVENT_STATE_CHANGED, tell, event_filter=comes_or_goes)]
+        domain = self.source.value
+        unsubscribe = [
+            async_track_state_added_domain(self._hass, domain, tell),
+            async_track_state_removed_domain(self._hass, domain, tell),
+        ]
         if event := RELOADED.get(self.source):
-            unsubscribe.append(listen(event, tell))
+            unsubscribe.append(self._hass.bus.async_listen(event, tell))
 
         @callback
         def stop() -> None:
