@@ -42,7 +42,7 @@ from ..settings import async_part
 from ..texts import words
 from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError, Model
 from ..vector.lexical import fuse
-from ..vector.store import StoreProblem, Value, VectorStore, VectorStoreError
+from ..vector.store import StoreProblem, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
 from .semantic import KnowledgeDocument, SemanticIndex, TextSource
 from .spoken_words import domain_words
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 MAX_FOUND: Final = 50
 """Ranked documents; the caller takes as many of them as fit."""
 CANDIDATES: Final = 30
+OF_ALL_SOURCES: Final = 4
+"""Times the candidates are looked at in the store where one source is wanted."""
 MIN_SIMILARITY: Final = 0.25
 WORDS_CUT: Final = 0.5
 """Share of the best score that a document found by words needs."""
@@ -164,11 +166,9 @@ class KnowledgeSearch:
     async def _async_by_meaning(self, question: KnowledgeQuery, allowed: set[str]) -> list[str]:
         if self._semantic is None or not self._semantic.available:
             return []
-        where: Mapping[str, Value] | None = {"source": question.source.value} if question.source else None
-        hits = await self._semantic.async_search(
-            self._collection, question.text, CANDIDATES, MIN_SIMILARITY, where=where
-        )
-        return [hit.id for hit in hits if hit.id in allowed]
+        most = CANDIDATES if question.source is None else CANDIDATES * OF_ALL_SOURCES
+        hits = await self._semantic.async_search(self._collection, question.text, most, MIN_SIMILARITY)
+        return [hit.id for hit in hits if hit.id in allowed][:CANDIDATES]
 
 
 def _is_for(document: KnowledgeDocument, question: KnowledgeQuery) -> bool:

@@ -18,7 +18,7 @@ from yarl import URL
 from ..inference.models import server_message, shorten
 from ..inference.transport import failure, fetch
 from ..regex import lazy_regex
-from .store import Entry, Hit, StoreProblem, Value, VectorStoreError
+from .store import Entry, Hit, StoreProblem, VectorStoreError
 
 if TYPE_CHECKING:
     from .store import Vector
@@ -285,14 +285,6 @@ class ChromaStore:
             raise VectorStoreError(StoreProblem.INVALID, "somebody else made the collection at the same time")
         self._known[collection] = known
 
-    async def async_drop(self, collection: str) -> None:
-        """Remove a collection of ours."""
-        known = await self._look_up(collection)
-        if known is not None and known.fingerprint is None:
-            raise _foreign(collection)
-        if known is not None:
-            await self._delete(collection)
-
     async def async_hashes(self, collection: str) -> Mapping[str, str]:
         """Return the content hash of each id; it is empty for what other programs put there."""
         hashes: dict[str, str] = {}
@@ -323,18 +315,14 @@ class ChromaStore:
         for batch in batched(dict.fromkeys(ids), self._batch, strict=False):
             await self._post(collection, "delete", {"ids": list(batch)}, ours=True)
 
-    async def async_search(
-        self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
-    ) -> list[Hit]:
+    async def async_search(self, collection: str, vector: Vector, limit: int) -> list[Hit]:
         """Return the closest entries, best first."""
         if limit < 1:
             return []
         _check_numbers([vector])
         known = await self._find(collection)
         included = ["documents", "metadatas", "distances"]
-        body: dict[str, Any] = {"query_embeddings": [vector], "n_results": limit, "include": included}
-        if conditions := [{key: {"$eq": value}} for key, value in (where or {}).items()]:
-            body["where"] = conditions[0] if len(conditions) == 1 else {"$and": conditions}
+        body = {"query_embeddings": [vector], "n_results": limit, "include": included}
         answer = await self._post(collection, "query", body)
         hits: list[Hit] = []
         for key, text, metadata, distance in _columns(answer, "ids", *included, first=True):
@@ -355,20 +343,16 @@ class ChromaStore:
         self._known.clear()
 
     async def _post(self, collection: str, verb: str, body: Mapping[str, Any], *, ours: bool = False) -> Any:
-        """Send something to a collection, once more if it has been recreated meanwhile."""
+        """Send something to a collection; one that somebody has made anew is looked up with the next."""
         known = await self._find(collection)
         if ours and known.fingerprint is None:
             raise _foreign(collection)
         try:
             return await self._api.post(f"{known.path}/{verb}", body)
         except VectorStoreError as err:
-            if err.problem is not StoreProblem.MISSING:
-                raise
-            self._known.pop(collection, None)
-        again = await self._find(collection)
-        if again.fingerprint != known.fingerprint or again.per_distance != known.per_distance:
-            raise VectorStoreError(StoreProblem.MISSING, f"the collection {collection} is another one now")
-        return await self._api.post(f"{again.path}/{verb}", body)
+            if err.problem is StoreProblem.MISSING:
+                self._known.pop(collection, None)
+            raise
 
     async def _find(self, collection: str) -> KnownCollection:
         """Return a collection. Raises VectorStoreError if there is none."""

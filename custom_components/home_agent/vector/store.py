@@ -77,9 +77,6 @@ class VectorStore(Protocol):
         REFUSED where another program filled it: that one can only be read.
         """
 
-    async def async_drop(self, collection: str) -> None:
-        """Remove a collection with its content; a missing one is not an error."""
-
     async def async_hashes(self, collection: str) -> Mapping[str, str]:
         """Return the content hash of each id that is kept."""
 
@@ -89,10 +86,8 @@ class VectorStore(Protocol):
     async def async_delete(self, collection: str, ids: Collection[str]) -> None:
         """Remove entries; ids that are not there are no error."""
 
-    async def async_search(
-        self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
-    ) -> list[Hit]:
-        """Return the closest entries, best first; `where` asks for equal metadata."""
+    async def async_search(self, collection: str, vector: Vector, limit: int) -> list[Hit]:
+        """Return the closest entries, best first."""
 
     async def async_close(self) -> None:
         """Write what is not written yet and let go."""
