@@ -211,7 +211,6 @@ class SemanticIndex:
         self._next_try: CALLBACK_TYPE | None = None
         self._trying: asyncio.Task[None] | None = None
         self.owners: dict[str, Owner] = {}
-        self._made_by: dict[str, str | None] | None = None
         self._made_now = ""
         self._collections: defaultdict[str, _Collection] = defaultdict(_Collection)
         self._failed_search: tuple[str, Vector] | None = None
@@ -241,27 +240,19 @@ class SemanticIndex:
         if self.available:
             self._refill_all()  # an early query was answered as if nothing was indexed
 
-    async def async_missing(self, collection: str) -> bool | None:
-        """Return whether there is no such collection; None if that cannot be found out now."""
+    async def async_collections(self) -> Mapping[str, str | None] | None:
+        """Return the collections with the fingerprint of their embedders; None if that is not known now.
+
+        One that another program filled has none: it is searched and never changed.
+        """
         if not self.available or self._store is None:
             return None
         try:
             async with asyncio.timeout(SEARCH_SECONDS):
-                return collection not in await self._async_collections(self._store)
+                return await self._store.async_collections()
         except (VectorStoreError, TimeoutError) as err:
             self._note(Part.STORE, err)
             return None
-
-    async def async_is_foreign(self, collection: str) -> bool:
-        """Return whether another program filled a collection: it is searched and never changed."""
-        there = await self.async_missing(collection) is False
-        return there and self._made_by is not None and self._made_by.get(collection, "") is None
-
-    async def _async_collections(self, store: VectorStore) -> Mapping[str, str | None]:
-        """Return by which embedder each collection was made, as it was known last."""
-        if self._made_by is None:
-            self._made_by = dict(await store.async_collections())
-        return self._made_by
 
     async def async_close(self) -> None:
         """Stop what runs, write what is not written, and let go."""
@@ -304,14 +295,12 @@ class SemanticIndex:
                 (vector,) = await embedder.async_embed([query])
                 part = Part.STORE
                 self._made_now = _fingerprint(embedder, vector)
-                await self._async_check(store, collection, self._made_now)
-                hits = await store.async_search(collection, vector, limit)
+                hits = await store.async_search(collection, vector, limit, made_by=self._made_now)
         except VectorStoreError as err:
             if err.problem not in (StoreProblem.MISSING, StoreProblem.DIMENSION):
                 self._failed_search = (collection, vector)
                 self._note(part, err)
                 return []
-            self._made_by = None
             if collection in self.owners:
                 self._refill(collection)
             elif err.problem is StoreProblem.DIMENSION:  # not ours, so it is left alone
@@ -391,58 +380,44 @@ class SemanticIndex:
         """Do a sync, counting in the report. Raises what failed."""
         made_by = (await store.async_collections()).get(collection)
         made_now = self._made_now
-        try:
-            if made_by == made_now:
-                kept = await store.async_hashes(collection)
-            else:
+        if made_by == made_now:
+            kept = await store.async_hashes(collection)
+        else:
+            await store.async_create(collection, made_now)
+            kept = {}
+        hashes: dict[str, str] = {}
+        async for document in in_slices(documents):
+            content = json.dumps([document.text, _metadata(document)], ensure_ascii=False)
+            digest = blake2b(content.encode(errors="replace"), digest_size=16)
+            hashes[document.id] = digest.hexdigest()
+        pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
+        report.skipped = len(documents) - len(pending)
+        if complete and (gone := kept.keys() - hashes.keys()):
+            await store.async_delete(collection, gone)
+        while pending:
+            batch, pending = pending[:BATCH], pending[BATCH:]
+            if not (vectors := await _async_vectors(embedder, batch)):
+                continue
+            if (new := _fingerprint(embedder, next(iter(vectors.values())))) != made_now:
+                # The model was replaced meanwhile, so the collection is made anew.
+                self._made_now = made_now = new
                 await store.async_create(collection, made_now)
-                kept = {}
-            hashes: dict[str, str] = {}
-            async for document in in_slices(documents):
-                content = json.dumps([document.text, _metadata(document)], ensure_ascii=False)
-                digest = blake2b(content.encode(errors="replace"), digest_size=16)
-                hashes[document.id] = digest.hexdigest()
-            pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
-            report.skipped = len(documents) - len(pending)
-            if complete and (gone := kept.keys() - hashes.keys()):
-                await store.async_delete(collection, gone)
-            while pending:
-                batch, pending = pending[:BATCH], pending[BATCH:]
-                if not (vectors := await _async_vectors(embedder, batch)):
-                    continue
-                if (new := _fingerprint(embedder, next(iter(vectors.values())))) != made_now:
-                    # The model was replaced meanwhile, so the collection is made anew.
-                    self._made_now = made_now = new
-                    await store.async_create(collection, made_now)
-                    asked = {document.id for document in batch}
-                    pending = [document for document in documents if document.id not in asked]
-                    report.indexed = report.skipped = 0
-                entries = [
-                    Entry(
-                        id=document.id,
-                        text="" if document.source in WITHOUT_WORDS else document.text,
-                        vector=vectors[document.id],
-                        content_hash=hashes[document.id],
-                        metadata=_metadata(document),
-                    )
-                    for document in batch
-                    if document.id in vectors
-                ]
-                await store.async_upsert(collection, entries)
-                report.indexed += len(entries)
-        finally:
-            self._made_by = None
-
-    async def _async_check(self, store: VectorStore, collection: str, made_now: str) -> None:
-        """Raise VectorStoreError if a collection no longer exists or was made by another embedder."""
-        if collection not in (known := await self._async_collections(store)):
-            self._made_by = None
-            known = await self._async_collections(store)
-        if collection not in known:
-            raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
-        made_by = known[collection]
-        if made_by is not None and made_by != made_now:
-            raise VectorStoreError(StoreProblem.DIMENSION, f"{collection} was made by {made_by}")
+                asked = {document.id for document in batch}
+                pending = [document for document in documents if document.id not in asked]
+                report.indexed = report.skipped = 0
+            entries = [
+                Entry(
+                    id=document.id,
+                    text="" if document.source in WITHOUT_WORDS else document.text,
+                    vector=vectors[document.id],
+                    content_hash=hashes[document.id],
+                    metadata=_metadata(document),
+                )
+                for document in batch
+                if document.id in vectors
+            ]
+            await store.async_upsert(collection, entries)
+            report.indexed += len(entries)
 
     async def _async_probe(self, part: Part) -> None:
         """Open a part, or find out whether it works again. Raises what is wrong."""
@@ -458,8 +433,8 @@ class SemanticIndex:
                         return
                     self._store = store
                 async with asyncio.timeout(TRY_SECONDS):
-                    self._made_by = dict(await self._store.async_collections())
-                    if self._failed_search is not None and self._failed_search[0] in self._made_by:
+                    await self._store.async_collections()
+                    if self._failed_search is not None:
                         try:
                             await self._store.async_search(*self._failed_search, 1)
                         except VectorStoreError as err:
@@ -567,7 +542,6 @@ class SemanticIndex:
     @callback
     def _note_unwritten(self, collection: str, err: VectorStoreError) -> None:
         """A collection could not be written; a store that refuses that may still be searched."""
-        self._made_by = None
         if err.problem is not StoreProblem.REFUSED:
             self._note(Part.STORE, err)
         elif not self._closed:

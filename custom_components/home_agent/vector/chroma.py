@@ -18,7 +18,7 @@ from yarl import URL
 from ..inference.models import server_message, shorten
 from ..inference.transport import failure, fetch
 from ..regex import lazy_regex
-from .store import Entry, Hit, StoreProblem, VectorStoreError
+from .store import Entry, Hit, StoreProblem, VectorStoreError, check_maker
 
 if TYPE_CHECKING:
     from .store import Vector
@@ -315,12 +315,15 @@ class ChromaStore:
         for batch in batched(dict.fromkeys(ids), self._batch, strict=False):
             await self._post(collection, "delete", {"ids": list(batch)}, ours=True)
 
-    async def async_search(self, collection: str, vector: Vector, limit: int) -> list[Hit]:
+    async def async_search(
+        self, collection: str, vector: Vector, limit: int, *, made_by: str | None = None
+    ) -> list[Hit]:
         """Return the closest entries, best first."""
         if limit < 1:
             return []
         _check_numbers([vector])
         known = await self._find(collection)
+        check_maker(known.fingerprint, made_by)
         included = ["documents", "metadatas", "distances"]
         body = {"query_embeddings": [vector], "n_results": limit, "include": included}
         answer = await self._post(collection, "query", body)

@@ -17,7 +17,7 @@ from atomicwrites import AtomicWriter  # type: ignore[import-untyped]
 import numpy as np
 import numpy.typing as npt
 
-from .store import Entry, Hit, StoreProblem, Value, Vector, VectorStoreError
+from .store import Entry, Hit, StoreProblem, Value, Vector, VectorStoreError, check_maker
 
 type Numbers = npt.NDArray[np.float32]
 
@@ -209,9 +209,13 @@ class EmbeddedStore:
             if (changed := await self._run(table.without, ids)) is not table:
                 self._replace(collection, changed)
 
-    async def async_search(self, collection: str, vector: Vector, limit: int) -> list[Hit]:
+    async def async_search(
+        self, collection: str, vector: Vector, limit: int, *, made_by: str | None = None
+    ) -> list[Hit]:
         """Return the closest entries, best first."""
-        hits: list[Hit] = await self._run(self._find(collection).search, vector, limit)
+        table = self._find(collection)
+        check_maker(table.fingerprint, made_by)
+        hits: list[Hit] = await self._run(table.search, vector, limit)
         return hits
 
     async def async_close(self) -> None:

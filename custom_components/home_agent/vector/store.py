@@ -62,6 +62,12 @@ class Hit(NamedTuple):
     metadata: Mapping[str, Value]
 
 
+def check_maker(fingerprint: str | None, made_by: str | None) -> None:
+    """Raise VectorStoreError where another embedder than `made_by` filled a collection, if both are known."""
+    if fingerprint is not None and made_by is not None and fingerprint != made_by:
+        raise VectorStoreError(StoreProblem.DIMENSION, f"the collection was made by {fingerprint}")
+
+
 class VectorStore(Protocol):
     """Collections of vectors. Every method may raise VectorStoreError."""
 
@@ -86,8 +92,10 @@ class VectorStore(Protocol):
     async def async_delete(self, collection: str, ids: Collection[str]) -> None:
         """Remove entries; ids that are not there are no error."""
 
-    async def async_search(self, collection: str, vector: Vector, limit: int) -> list[Hit]:
-        """Return the closest entries, best first."""
+    async def async_search(
+        self, collection: str, vector: Vector, limit: int, *, made_by: str | None = None
+    ) -> list[Hit]:
+        """Return the closest entries, best first; DIMENSION where an embedder but `made_by` filled it."""
 
     async def async_close(self) -> None:
         """Write what is not written yet and let go."""
