@@ -134,8 +134,7 @@ async def test_read_at_start_and_every_six_hours(rooms: QueryHouse, freezer: Fro
     await record(rooms, freezer, LIGHT, [(5, "on")], area="Kitchen")
     source = SummarySource(rooms.hass, rooms.house)
     told: list[None] = []
-    stop_listening = source.async_listen(lambda: told.append(None))
-    stop = source.async_start()
+    stop = source.async_listen(lambda: told.append(None))
     await rooms.hass.async_block_till_done(wait_background_tasks=True)
     assert len(told) == 1
     (first,) = await source.async_documents()
@@ -147,8 +146,7 @@ async def test_read_at_start_and_every_six_hours(rooms: QueryHouse, freezer: Fro
     (second,) = await source.async_documents()
     assert "Ceiling on 11 h" in second.text
     stop()
-    stop_listening()
-    stop = source.async_start()  # another agent, right after: nothing to read again
+    stop = source.async_listen(lambda: told.append(None))  # another agent, right after: nothing to read again
     await rooms.hass.async_block_till_done(wait_background_tasks=True)
     assert "Ceiling on 11 h 1 min" in next(iter(await source.async_documents())).text
     stop()

@@ -80,7 +80,6 @@ class HouseKnowledge:
             self._dirty = True
             self._unsubscribe = [source.async_listen(self._on_change) for source in self.sources]
             self._unsubscribe.append(self._house.async_listen(self._on_change))
-            self._unsubscribe.append(self._summaries.async_start())
 
     @callback
     def async_stop(self) -> None:
