@@ -56,7 +56,7 @@ async def test_vectors_are_of_length_one_and_asked_once() -> None:
     assert model.batches == [["lamp", "heating"]]
     await embedder.async_embed([" lamp ", "heating"])
     assert len(model.batches) == 1
-    assert embedder.dimension == 4
+    assert len(one) == 4
     assert embedder.fingerprint == "test|lengths"
     assert await embedder.async_embed([]) == []
 

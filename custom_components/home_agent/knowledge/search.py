@@ -40,7 +40,7 @@ from ..inference.models import ErrorKind, ModelServerError
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..settings import async_part
 from ..texts import words
-from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError, Model
+from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError
 from ..vector.lexical import fuse
 from ..vector.store import StoreProblem, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
@@ -217,26 +217,6 @@ class ServedModel:
         """Hold nothing: the session is Home Assistant's."""
 
 
-def _served(hass: HomeAssistant, settings: Mapping[str, Any]) -> Model:
-    """Return a model on a server. Raises EmbeddingError if the options do not say which."""
-    try:
-        endpoint = embedding_endpoint(hass, settings)
-    except AuthenticationError as err:
-        raise EmbeddingError(str(err)) from err
-    if not endpoint.model:
-        raise EmbeddingError("no embedding model is named")
-    client = model_client(hass, endpoint, first_byte_timeout=FIRST_BYTE_SECONDS, idle_timeout=IDLE_SECONDS)
-    return ServedModel(client, settings.get(CONF_EMBEDDING_KEEP_ALIVE))
-
-
-_MODELS: Final[Mapping[str, tuple[Sequence[str], Callable[[HomeAssistant, Mapping[str, Any]], Model]]]] = {
-    EMBEDDING_BUILTIN: ((NUMPY, *REQUIREMENTS), lambda _hass, _settings: BuiltinModel()),
-    EMBEDDING_OPENAI: ((NUMPY,), _served),
-    EMBEDDING_OLLAMA: ((NUMPY,), _served),
-}
-"""Per provider: the packages it needs, and the model."""
-
-
 async def async_create_embedder(hass: HomeAssistant, settings: Mapping[str, Any]) -> CachedEmbedder | None:
     """Return the chosen embedder, None if none is chosen.
 
@@ -244,14 +224,28 @@ async def async_create_embedder(hass: HomeAssistant, settings: Mapping[str, Any]
     be made.
     """
     provider = settings.get(CONF_EMBEDDING_PROVIDER, EMBEDDING_NONE)
-    if provider not in _MODELS:
+    if provider not in (EMBEDDING_BUILTIN, EMBEDDING_OPENAI, EMBEDDING_OLLAMA):
         return None
-    packages, make = _MODELS[provider]
+    is_builtin = provider == EMBEDDING_BUILTIN
     try:
-        await async_process_requirements(hass, DOMAIN, list(packages), is_built_in=False)
-    except RequirementsNotFound as err:
-        raise EmbeddingError(f"could not be installed: {', '.join(err.requirements)}") from err
-    return CachedEmbedder(make(hass, settings))
+        await _async_install(hass, NUMPY, *(REQUIREMENTS if is_builtin else ()))
+        endpoint = None if is_builtin else embedding_endpoint(hass, settings)
+    except (RequirementsNotFound, AuthenticationError) as err:
+        raise EmbeddingError(_missing(err) if isinstance(err, RequirementsNotFound) else str(err)) from err
+    if endpoint is None:
+        return CachedEmbedder(BuiltinModel())
+    if not endpoint.model:
+        raise EmbeddingError("no embedding model is named")
+    client = model_client(hass, endpoint, first_byte_timeout=FIRST_BYTE_SECONDS, idle_timeout=IDLE_SECONDS)
+    return CachedEmbedder(ServedModel(client, settings.get(CONF_EMBEDDING_KEEP_ALIVE)))
+
+
+async def _async_install(hass: HomeAssistant, *packages: str) -> None:
+    await async_process_requirements(hass, DOMAIN, list(packages), is_built_in=False)
+
+
+def _missing(err: RequirementsNotFound) -> str:
+    return f"could not be installed: {', '.join(err.requirements)}"
 
 
 def embedder_disclosure(settings: Mapping[str, Any], policy: DataPolicy) -> Disclosure:
@@ -272,10 +266,9 @@ def folder_of(hass: HomeAssistant, entry_id: str) -> Path:
 async def async_open_store(hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any]) -> VectorStore:
     """Return the chosen store, not started yet. Raises VectorStoreError if it cannot be made."""
     try:
-        await async_process_requirements(hass, DOMAIN, [NUMPY], is_built_in=False)
+        await _async_install(hass, NUMPY)
     except RequirementsNotFound as err:
-        missing = ", ".join(err.requirements)
-        raise VectorStoreError(StoreProblem.UNAVAILABLE, f"could not be installed: {missing}") from err
+        raise VectorStoreError(StoreProblem.UNAVAILABLE, _missing(err)) from err
     if settings[CONF_VECTOR_BACKEND] == BACKEND_CHROMA:
         chroma = await async_part(hass, "vector.chroma")
         house, memories = settings[CONF_VECTOR_COLLECTION], settings[CONF_MEMORY_COLLECTION]

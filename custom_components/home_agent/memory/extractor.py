@@ -23,7 +23,7 @@ from ..safety.firewall import firewall
 from ..texts import fold_letters, words as split
 from .memories import Memories, SaveOutcome, make_memory
 from .records import Memory, MemoryType, Origin, Provenance
-from .sentences import holds_secret, is_grounded, is_households, likeness
+from .sentences import holds_secret, is_grounded, is_households
 
 MAX_CANDIDATES: Final = 5
 """Candidates taken from one reply."""
@@ -284,7 +284,9 @@ class Extractor:
     def forget(self, memories: Iterable[Memory]) -> None:
         """Forget rejected candidates that match what a person wants to forget."""
         texts = [memory.content for memory in memories]
-        kept = [item for item in self.refused if not any(likeness(item.content, text) for text in texts)]
+        kept = [
+            item for item in self.refused if not any(is_grounded(item.content, text, "") for text in texts)
+        ]
         self.refused = deque(kept, MAX_REFUSED)
 
     async def _async_look_at(self, conversation_id: str, exchange: Exchange) -> bool:
@@ -320,19 +322,17 @@ class Extractor:
 
     async def _async_keep(self, candidate: Candidate, exchange: Exchange) -> Reason | None:
         """Remember something, or note why not; return the reason."""
-        speaker = exchange.speaker
+        speaker, content = exchange.speaker, candidate.content
+        name = speaker.person or ""
+        shared = candidate.household and is_households(content, exchange.said, name)
         reason = refusal(candidate, self._least_importance)
-        if reason is None and not is_grounded(candidate.content, exchange.said, speaker.person or ""):
+        if reason is None and not is_grounded(content, exchange.said, name):
             reason = Reason.NOT_SAID
-        shared = candidate.household and is_households(candidate.content, exchange.said, speaker.person or "")
-        if reason is None and not shared and speaker.person_id is None:
-            reason = Reason.NOBODY
-        if (
-            reason is None
-            and speaker.person_id is None
-            and firewall.clean(candidate.content, addressed=True).found
-        ):
-            reason = Reason.INSTRUCTION
+        if reason is None and speaker.person_id is None:
+            if not shared:
+                reason = Reason.NOBODY
+            elif firewall.clean(content, addressed=True).found:
+                reason = Reason.INSTRUCTION
         if reason is None:
             outcome, _ = await self._memories.async_remember(
                 make_memory(

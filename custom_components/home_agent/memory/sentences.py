@@ -252,20 +252,8 @@ def name_told(content: str, said: str, known: str, ordinary: Collection[str]) ->
     return next((written[word] for word in strange if word in written), None)
 
 
-def likeness(one: str, other: str) -> float:
-    """Return how much of the words of two sentences is shared, from 0 to 1.
-
-    Sentences with other numbers, or of which one denies what the other says, share nothing: they are not
-    the same thing said twice, whatever else is alike.
-    """
-    mine, theirs = set(words(one)), set(words(other))
-    if not mine or not theirs or differ(one, other):
-        return 0.0
-    return 2 * len(mine & theirs) / (len(mine) + len(theirs))
-
-
 def differ(one: str, other: str) -> bool:
-    """Return whether two sentences cannot mean the same: other numbers, or one denies."""
+    """Return whether two sentences are not the same said twice: they have other numbers, or one denies."""
     mine, theirs = set(words(one)), set(words(other))
     numbers = {word for word in mine ^ theirs if any(char.isdigit() for char in word)}
     return bool(numbers) or mine.isdisjoint(negations()) != theirs.isdisjoint(negations())

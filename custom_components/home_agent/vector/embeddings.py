@@ -125,8 +125,6 @@ class CachedEmbedder:
         self._limit = kept
         self._kept: OrderedDict[str, Vector] = OrderedDict()
         self._asked: dict[str, asyncio.Task[Mapping[str, Vector]]] = {}
-        self.dimension: int | None = None
-        """Numbers in a vector, None before the first one."""
         self._closed = False
 
     @property
@@ -137,8 +135,7 @@ class CachedEmbedder:
     async def async_embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text, in order.
 
-        Raises EmbeddingError, also where vectors have another dimension than those before; then what was
-        known is forgotten and the next call takes the new dimension.
+        Raises EmbeddingError, also where some of the vectors have another dimension than those before.
         """
         wanted = [_prepared(text) for text in texts]
         found: dict[str, Vector] = {}
@@ -185,16 +182,12 @@ class CachedEmbedder:
     async def _async_ask(self, batch: Sequence[str]) -> Mapping[str, Vector]:
         """Return the checked vectors of a batch, and keep them."""
         answer = await self._model.async_embed(batch)
-        if len(batch) == 1 and self.dimension is not None:
+        if len(batch) == 1 and self._kept:
             vectors = _checked(answer, 1)  # a sentence of a turn; a worker thread would take longer than this
         else:
             vectors = await asyncio.get_running_loop().run_in_executor(None, _checked, answer, len(batch))
-        dimension = len(vectors[0])
-        if self.dimension not in (None, dimension):
-            before, self.dimension = self.dimension, None
-            self._kept.clear()
-            raise EmbeddingError(f"the embedding model gives {dimension} numbers now, {before} before")
-        self.dimension = dimension
+        if self._kept and len(next(iter(self._kept.values()))) != len(vectors[0]):
+            self._kept.clear()  # the model was replaced
         found = dict(zip(batch, vectors, strict=True))
         self._kept.update(found)
         while len(self._kept) > self._limit:

@@ -19,7 +19,7 @@ from ...const import CONF_LEARNING_SOURCE, LOGGER, SOURCE_INFLUXDB
 from ...knowledge.house import AgentView
 from ...knowledge.speaker import USER_PREFIX, Person, async_person_of_user, persons
 from ..memories import Memories, make_memory
-from ..records import MemoryType, Origin, Provenance
+from ..records import Origin, Provenance
 from .habits import (
     DAY_BEGINS,
     IN_USE,
@@ -220,27 +220,20 @@ class Learner:
         Half its confidence is its importance, so that it never crowds out what a person said. What
         a person has said about it meanwhile stays as it was said.
         """
-        new = make_memory(
-            habit.text,
-            type=MemoryType.FACT,
-            importance=round(habit.confidence / 2, 3),
-            person=habit.person,
-            origin=Origin.OBSERVED,
-            private=any(_is_private(self._hass, subject) for subject in habit.subjects),
-            heard=Provenance(at=now, person=habit.person),
-        )
-        if (old := self._memories.get(habit.id)) is None:
-            return await self._memories.async_observe(replace(new, id=habit.id))
-        if not is_learned(old):
+        heard = Provenance(at=now, person=habit.person)
+        if (memory := self._memories.get(habit.id)) is None:
+            made = make_memory(habit.text, origin=Origin.OBSERVED, heard=heard)
+            memory = replace(made, id=habit.id, provenance=())
+        elif not is_learned(memory):
             return True
         return await self._memories.async_observe(
             replace(
-                old,
-                content=new.content,
-                importance=new.importance,
-                person=new.person,
-                private=new.private,
-                provenance=(*old.provenance[:1], *new.provenance),
+                memory,
+                content=habit.text,
+                importance=round(habit.confidence / 2, 3),
+                person=habit.person,
+                private=any(_is_private(self._hass, subject) for subject in habit.subjects),
+                provenance=(*memory.provenance[:1], heard),
             )
         )
 
