@@ -4,17 +4,14 @@ What is not exposed has no name in them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 import re
-from typing import Any, Final, override
+from typing import Any, Final
 
 from homeassistant.core import (
-    CALLBACK_TYPE,
-    Event,
     HomeAssistant,
     State,
-    callback,
     split_entity_id,
     valid_entity_id,
 )
@@ -25,15 +22,14 @@ from homeassistant.helpers import (
     floor_registry as fr,
     label_registry as lr,
 )
-from homeassistant.helpers.event import async_track_state_added_domain, async_track_state_removed_domain
 from homeassistant.helpers.template import Template
 
 from ..idle import in_slices
 from ..regex import lazy_regex
 from ..safety.contents import effects
 from ..texts import clean
-from .house import Area, EntityRecord, Floor, House, HouseSnapshot
-from .semantic import KnowledgeDocument, KnowledgeSource, TextSource
+from .house import Area, EntityRecord, Floor, HouseSnapshot
+from .semantic import KnowledgeDocument, TextSource
 from .spoken_words import ClassWords
 
 NAME_CHARS: Final = 60
@@ -323,105 +319,72 @@ TOUCHED: Final = 16
 FIELDS: Final = 8
 
 
-RELOADED: Final = {TextSource.AUTOMATION: "automation_reloaded", TextSource.SCENE: "scene_reloaded"}
-"""Events after which everything may differ."""
-
 type TextPart = tuple[str, str, int]
 """A part of a text: its label, what it says, and its most characters."""
 
 
-class ConfiguredSource(KnowledgeSource):
-    """Automations, scripts or scenes, one document each.
+async def async_configured(
+    hass: HomeAssistant, source: TextSource, house: HouseSnapshot
+) -> list[KnowledgeDocument]:
+    """Return automations, scripts or scenes, one document each, a slice of the loop at a time.
 
     Shown is what is exposed itself or names an exposed entity. Entities that are not exposed have no names.
     """
+    states = sorted(hass.states.async_all(source.value), key=lambda item: item.entity_id)
+    return [
+        document
+        async for state in in_slices(states)
+        if (document := _configured(Words(hass, house), source, state))
+    ]
 
-    def __init__(self, hass: HomeAssistant, house: House, source: TextSource) -> None:
-        self._hass = hass
-        self._house = house
-        self.source = source
 
-    @override
-    async def async_documents(self) -> list[KnowledgeDocument]:
-        """Return the documents of now, a slice of the loop at a time."""
-        house = await self._house.async_snapshot()
-        states = sorted(self._hass.states.async_all(self.source.value), key=lambda item: item.entity_id)
-        return [
-            document
-            async for state in in_slices(states)
-            if (document := self._document(state, Words(self._hass, house)))
+def _configured(words: Words, source: TextSource, state: State) -> KnowledgeDocument | None:
+    """Return the document of an entity; None if nothing in it is exposed."""
+    entity_id, exposed = state.entity_id, words.house.entities
+    acted_on: Mapping[str, Any]
+    if source is TextSource.SCENE:
+        platform = words.hass.data.get("homeassistant_scene")
+        scene = platform.entities.get(entity_id) if platform is not None else None
+        config = getattr(scene, "scene_config", None)
+        acted_on = config.states if config is not None else {}
+        # Those that live in a bridge have a name and a room only.
+        members = [
+            {
+                "entity_id": words.entity(member),
+                "state": words.text(shown.state),
+                **(redacted_data(words, shown.domain, shown.attributes) if shown.state != "off" else {}),
+            }
+            for member, shown in acted_on.items()
+            if words.record(member) is not None
         ]
-
-    @override
-    def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when one is written, loaded or removed."""
-
-        @callback
-        def tell(_event: Event[Any]) -> None:
-            changed()
-
-        domain = self.source.value
-        unsubscribe = [
-            async_track_state_added_domain(self._hass, domain, tell),
-            async_track_state_removed_domain(self._hass, domain, tell),
-        ]
-        if event := RELOADED.get(self.source):
-            unsubscribe.append(self._hass.bus.async_listen(event, tell))
-
-        @callback
-        def stop() -> None:
-            for each in unsubscribe:
-                each()
-
-        return stop
-
-    def _document(self, state: State, words: Words) -> KnowledgeDocument | None:
-        """Return the document of an entity; None if nothing in it is exposed."""
-        entity_id, exposed = state.entity_id, words.house.entities
-        acted_on: Mapping[str, Any]
-        if self.source is TextSource.SCENE:
-            platform = self._hass.data.get("homeassistant_scene")
-            scene = platform.entities.get(entity_id) if platform is not None else None
-            config = getattr(scene, "scene_config", None)
-            acted_on = config.states if config is not None else {}
-            # Those that live in a bridge have a name and a room only.
-            members = [
-                {
-                    "entity_id": words.entity(member),
-                    "state": words.text(shown.state),
-                    **(redacted_data(words, shown.domain, shown.attributes) if shown.state != "off" else {}),
-                }
-                for member, shown in acted_on.items()
-                if words.record(member) is not None
-            ]
-            parts = [("Sets: ", flow_yaml(members[:TOUCHED]), ACTIONS_CHARS)]
-        else:
-            component = self._hass.data.get(self.source.value)
-            entity = component.get_entity(entity_id) if component is not None else None
-            config = getattr(entity, "raw_config", None)
-            parts = list(_parts(words, self.source, config)) if isinstance(config, Mapping) else []
-            service = "trigger" if self.source is TextSource.AUTOMATION else "turn_on"
-            acts = effects(self._hass, self.source.value, service, [entity_id])
-            acted_on = dict.fromkeys(effect.entity_id for effect in acts if effect.entity_id)
-        touched = [key for key in acted_on if key in exposed and key != entity_id]
-        listed = [words.placed(key) for key in touched[:TOUCHED]]
-        if len(touched) > TOUCHED:
-            listed.append(f"{len(touched) - TOUCHED} more")
-        own = (entity_id,) if entity_id in exposed else ()
-        entity_ids = tuple(dict.fromkeys((*own, *touched, *words.named)))
-        if not entity_ids:
-            return None
-        title = clean(str(state.name), NAME_CHARS) or entity_id
-        sentences = [f"{label}{cut(text, limit)}." for label, text, limit in parts if text]
-        if listed:
-            sentences.append(f"Touches: {together(listed, limit=TOUCHED + 1)}.")
-        return KnowledgeDocument(
-            id=f"{self.source}:{entity_id.partition('.')[2]}",
-            source=self.source,
-            title=title,
-            text=" ".join((f"{title}.", *sentences)),
-            entity_ids=entity_ids,
-        )
+        parts = [("Sets: ", flow_yaml(members[:TOUCHED]), ACTIONS_CHARS)]
+    else:
+        component = words.hass.data.get(source.value)
+        entity = component.get_entity(entity_id) if component is not None else None
+        config = getattr(entity, "raw_config", None)
+        parts = list(_parts(words, source, config)) if isinstance(config, Mapping) else []
+        service = "trigger" if source is TextSource.AUTOMATION else "turn_on"
+        acts = effects(words.hass, source.value, service, [entity_id])
+        acted_on = dict.fromkeys(effect.entity_id for effect in acts if effect.entity_id)
+    touched = [key for key in acted_on if key in exposed and key != entity_id]
+    listed = [words.placed(key) for key in touched[:TOUCHED]]
+    if len(touched) > TOUCHED:
+        listed.append(f"{len(touched) - TOUCHED} more")
+    own = (entity_id,) if entity_id in exposed else ()
+    entity_ids = tuple(dict.fromkeys((*own, *touched, *words.named)))
+    if not entity_ids:
+        return None
+    title = clean(str(state.name), NAME_CHARS) or entity_id
+    sentences = [f"{label}{cut(text, limit)}." for label, text, limit in parts if text]
+    if listed:
+        sentences.append(f"Touches: {together(listed, limit=TOUCHED + 1)}.")
+    return KnowledgeDocument(
+        id=f"{source}:{entity_id.partition('.')[2]}",
+        source=source,
+        title=title,
+        text=" ".join((f"{title}.", *sentences)),
+        entity_ids=entity_ids,
+    )
 
 
 def _parts(words: Words, source: TextSource, config: Mapping[str, Any]) -> Iterator[TextPart]:
@@ -447,59 +410,47 @@ MAX_LISTED: Final = 30
 """Entities named of one room; of the others the number is said."""
 
 
-class AreaSource(KnowledgeSource):
-    """Rooms with what is exposed in them, and the floors they are on."""
+async def async_places(house: HouseSnapshot) -> list[KnowledgeDocument]:
+    """Return a document for each room and each floor with something exposed in it."""
+    documents = [_place(house, place, [place]) async for place in in_slices(house.areas.values())]
+    async for floor in in_slices(house.floors.values()):
+        rooms = [area for area in house.areas.values() if area.floor_id == floor.floor_id]
+        documents.append(_place(house, floor, rooms))
+    return [document for document in documents if document is not None]
 
-    source = TextSource.AREA
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-
-    @override
-    async def async_documents(self) -> list[KnowledgeDocument]:
-        """Return a document for each room and each floor with something in it."""
-        house = await self._house.async_snapshot()
-        documents = [self._document(house, place, [place]) async for place in in_slices(house.areas.values())]
-        async for floor in in_slices(house.floors.values()):
-            rooms = [area for area in house.areas.values() if area.floor_id == floor.floor_id]
-            documents.append(self._document(house, floor, rooms))
-        return [document for document in documents if document is not None]
-
-    @staticmethod
-    def _document(
-        house: HouseSnapshot, place: Area | Floor, rooms: Sequence[Area]
-    ) -> KnowledgeDocument | None:
-        """Return the document of a room, or of a floor with its rooms; None if nothing is in it."""
-        records = [one for room in rooms for one in house.in_area(room.area_id) if one.category is None]
-        if not records:
-            return None
-        name = clean(place.name, NAME_CHARS)
-        counted = Counter(record.domain for record in records)
-        counts = together(
-            (
-                f"{count} {kind(domain) if count > 1 else domain.replace('_', ' ')}"
-                for domain, count in counted.items()
-            ),
-            limit=MAX_LISTED,
-        )
-        if isinstance(place, Area):
-            floor = house.floors.get(place.floor_id or "")
-            about = f"A room on {clean(floor.name, NAME_CHARS)}." if floor else "A room."
-            measures = {"binary_sensor", "sensor"}
-            records_shown = sorted(records, key=lambda one: (one.domain in measures, one.entity_id))
-            inside = f"In it: {counts}. {_listed(one.name for one in records_shown)}."
-        else:
-            level = f" (level {place.level})" if place.level is not None else ""
-            about = f"A floor{level} with {_listed(room.name for room in rooms)}."
-            inside = f"On it: {counts}."
-        also = [f"Also called {_listed(place.aliases)}."] if place.aliases else []
-        return KnowledgeDocument(
-            id=f"area:{place.area_id}" if isinstance(place, Area) else f"floor:{place.floor_id}",
-            source=TextSource.AREA,
-            title=name,
-            text=" ".join((f"{name}.", about, *also, inside)),
-            entity_ids=tuple(record.entity_id for record in records),
-        )
+def _place(house: HouseSnapshot, place: Area | Floor, rooms: Sequence[Area]) -> KnowledgeDocument | None:
+    """Return the document of a room, or of a floor with its rooms; None if nothing is in it."""
+    records = [one for room in rooms for one in house.in_area(room.area_id) if one.category is None]
+    if not records:
+        return None
+    name = clean(place.name, NAME_CHARS)
+    counted = Counter(record.domain for record in records)
+    counts = together(
+        (
+            f"{count} {kind(domain) if count > 1 else domain.replace('_', ' ')}"
+            for domain, count in counted.items()
+        ),
+        limit=MAX_LISTED,
+    )
+    if isinstance(place, Area):
+        floor = house.floors.get(place.floor_id or "")
+        about = f"A room on {clean(floor.name, NAME_CHARS)}." if floor else "A room."
+        measures = {"binary_sensor", "sensor"}
+        records_shown = sorted(records, key=lambda one: (one.domain in measures, one.entity_id))
+        inside = f"In it: {counts}. {_listed(one.name for one in records_shown)}."
+    else:
+        level = f" (level {place.level})" if place.level is not None else ""
+        about = f"A floor{level} with {_listed(room.name for room in rooms)}."
+        inside = f"On it: {counts}."
+    also = [f"Also called {_listed(place.aliases)}."] if place.aliases else []
+    return KnowledgeDocument(
+        id=f"area:{place.area_id}" if isinstance(place, Area) else f"floor:{place.floor_id}",
+        source=TextSource.AREA,
+        title=name,
+        text=" ".join((f"{name}.", about, *also, inside)),
+        entity_ids=tuple(record.entity_id for record in records),
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

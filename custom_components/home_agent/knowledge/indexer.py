@@ -1,17 +1,22 @@
 """Indexer: keeps the search index in sync with the home."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 import zlib
 
-from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, Event, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.debounce import Debouncer
-from homeassistant.helpers.event import async_track_time_change
+from homeassistant.helpers.event import (
+    async_track_state_added_domain,
+    async_track_state_removed_domain,
+    async_track_time_change,
+)
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 
@@ -19,11 +24,11 @@ from ..const import DOMAIN, EVENT_INDEX_PROGRESS, LOGGER
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..vector.lexical import Document, LexicalIndex
-from .documents import AreaSource, ConfiguredSource, entity_text
+from .documents import async_configured, async_places, entity_text
 from .house import House, HouseSnapshot
-from .semantic import KnowledgeDocument, KnowledgeSource, SemanticIndex, SyncReport, TextSource
+from .semantic import KnowledgeDocument, SemanticIndex, SyncReport, TextSource
 from .spoken_words import ClassWords, async_class_words, known_language
-from .summaries import SummarySource
+from .summaries import Summaries
 
 TITLE_WEIGHT: Final = 1.6
 TEXT_WEIGHT: Final = 0.7
@@ -34,8 +39,11 @@ DOMAINS: Final[Mapping[TextSource, str]] = {
     TextSource.SCRIPT: "script",
 }
 """Sources that Home Assistant has a name for, in the home's language."""
+RELOADED: Final = ("automation_reloaded", "scene_reloaded")
+"""Events after which all of a domain may differ."""
 
 type Documents = Mapping[str, KnowledgeDocument]
+type ReadDocuments = Callable[[HouseSnapshot], Awaitable[Iterable[KnowledgeDocument]]]
 
 
 class HouseKnowledge:
@@ -44,12 +52,7 @@ class HouseKnowledge:
     def __init__(self, hass: HomeAssistant, house: House) -> None:
         self._hass = hass
         self._house = house
-        self._summaries = SummarySource(hass, house)
-        self.sources: tuple[KnowledgeSource, ...] = (
-            *(ConfiguredSource(hass, house, source) for source in DOMAINS),
-            AreaSource(house),
-            self._summaries,
-        )
+        self._summaries = Summaries(hass, house)
         self._documents: Documents = {}
         self._snapshot: HouseSnapshot | None = None
         self._dirty = True
@@ -78,8 +81,13 @@ class HouseKnowledge:
         """Follow the sources, and read the last 24 hours every six."""
         if not self._unsubscribe:
             self._dirty = True
-            self._unsubscribe = [source.async_listen(self._on_change) for source in self.sources]
-            self._unsubscribe.append(self._house.async_listen(self._on_change))
+            self._unsubscribe = [
+                self._house.async_listen(self._on_change),
+                self._summaries.async_listen(self._on_change),
+                async_track_state_added_domain(self._hass, DOMAINS.values(), self._on_change),
+                async_track_state_removed_domain(self._hass, DOMAINS.values(), self._on_change),
+                *(self._hass.bus.async_listen(event, self._on_change) for event in RELOADED),
+            ]
 
     @callback
     def async_stop(self) -> None:
@@ -105,7 +113,7 @@ class HouseKnowledge:
             if self._dirty or snapshot is not self._snapshot:
                 self._dirty = False
                 self._snapshot = snapshot
-                self._documents = await self._async_read()
+                self._documents = await self._async_read(snapshot)
             return self._documents
 
     async def async_index(self) -> tuple[Documents, LexicalIndex]:
@@ -118,16 +126,19 @@ class HouseKnowledge:
             self._index = (documents, language, index)
         return documents, self._index[2]
 
-    async def _async_read(self) -> Documents:
+    async def _async_read(self, house: HouseSnapshot) -> Documents:
         """Return the documents of all sources; one that fails costs its own."""
+        sources: dict[TextSource, ReadDocuments] = {
+            **{source: partial(async_configured, self._hass, source) for source in DOMAINS},
+            TextSource.AREA: async_places,
+            TextSource.SUMMARY: self._summaries.async_documents,
+        }
         found: dict[str, KnowledgeDocument] = {}
-        for source in self.sources:
+        for source, async_read in sources.items():
             try:
-                documents = await source.async_documents()
+                found.update((document.id, document) for document in await async_read(house))
             except Exception:  # noqa: BLE001 - configurations of others are read here
-                LOGGER.exception("What is known of each %s could not be read", source.source)
-                continue
-            found.update((document.id, document) for document in documents)
+                LOGGER.exception("What is known of each %s could not be read", source)
         return found
 
     async def _async_kinds(self, language: str) -> dict[TextSource, str]:
@@ -141,7 +152,7 @@ class HouseKnowledge:
         }
 
     @callback
-    def _on_change(self) -> None:
+    def _on_change(self, _event: Event[Any] | None = None) -> None:
         """Note that documents may differ, and tell."""
         self._dirty = True
         for listener in self._listeners:

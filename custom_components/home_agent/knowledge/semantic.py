@@ -2,14 +2,14 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
 import json
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.helpers.event import async_call_later
@@ -50,19 +50,6 @@ class KnowledgeDocument(NamedTuple):
     """The entities it speaks of. Where none of them is exposed any more, it is not shown."""
     person: str | None = None
     """The owner; None is the household."""
-
-
-class KnowledgeSource(Protocol):
-    """One kind of knowledge."""
-
-    source: TextSource
-
-    async def async_documents(self) -> Iterable[KnowledgeDocument]:
-        """Return all documents as of now; takes no time on the event loop."""
-
-    def async_listen(self, _changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when documents may differ for another reason than the home; return how to stop."""
-        return lambda: None
 
 
 if TYPE_CHECKING:

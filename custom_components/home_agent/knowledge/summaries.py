@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from itertools import batched
-from typing import Any, Final, NamedTuple, override
+from typing import Any, Final, NamedTuple
 
 from homeassistant.components.sensor import ATTR_STATE_CLASS
 from homeassistant.const import (
@@ -24,8 +24,8 @@ from ..idle import in_slices
 from ..texts import clean
 from ..timespans import format_largest
 from .documents import NAME_CHARS
-from .house import EntityRecord, House
-from .semantic import KnowledgeDocument, KnowledgeSource, TextSource
+from .house import EntityRecord, House, HouseSnapshot
+from .semantic import KnowledgeDocument, TextSource
 
 EVERY: Final = timedelta(hours=6)
 PERIOD: Final = timedelta(hours=24)
@@ -46,10 +46,8 @@ class Doing(NamedTuple):
     """In its active state."""
 
 
-class SummarySource(KnowledgeSource):
+class Summaries:
     """One document for each room, read again every six hours."""
-
-    source = TextSource.SUMMARY
 
     def __init__(self, hass: HomeAssistant, house: House) -> None:
         self._hass = hass
@@ -57,7 +55,6 @@ class SummarySource(KnowledgeSource):
         self._done: Mapping[str, Doing] = {}
         self._until: datetime | None = None
 
-    @override
     def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
         """Read once Home Assistant has started and every six hours from then on, and call `changed`."""
 
@@ -96,13 +93,11 @@ class SummarySource(KnowledgeSource):
         self._until = end
         return True
 
-    @override
-    async def async_documents(self) -> list[KnowledgeDocument]:
+    async def async_documents(self, house: HouseSnapshot) -> list[KnowledgeDocument]:
         """Return a document for each room in which something happened, the busiest entities first."""
         until, done = self._until, self._done
         if until is None or not done:
             return []
-        house = await self._house.async_snapshot()
         rooms: dict[str | None, list[EntityRecord]] = {}
         for entity_id in done:
             if record := house.entities.get(entity_id):
@@ -168,7 +163,7 @@ def _read_timed(
     from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
 
     by_id = {record.entity_id: record for record in records}
-    rows = get_significant_states(
+    rows: Mapping[str, list[Any]] = get_significant_states(
         hass,
         start,
         end,

@@ -173,33 +173,14 @@ TELLER: Final = frozenset(
 _WORD: Final = lazy_regex(r"[^\W\d_][\w'\u2019-]*")
 
 
-class _SpeechPatterns(NamedTuple):
-    """Patterns of words of all languages, for folded text."""
-
-    recall: re.Pattern[str]
-    remember: re.Pattern[str]
-    change: re.Pattern[str]
-    group: re.Pattern[str]
-    myself: re.Pattern[str]
-    called: re.Pattern[str]
-    addition: re.Pattern[str]
-    correction: re.Pattern[str]
-
-
 @composed
-def _patterns() -> _SpeechPatterns:
-    tables = (
-        ("memory.recall",),
-        ("memory.remember",),
-        ("firewall.keep",),
-        ("memory.group",),
-        ("memory.self",),
-        ("memory.called",),
-        ("memory.additions",),
-        ("memory.corrections", "memory.negations"),
-    )
-    entries = ([entry for name in names for entry in all_words(name)] for names in tables)
-    return _SpeechPatterns(*(lazy_regex(any_of(each, fold_letters)) for each in entries))
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """Return patterns of the words of all languages, for folded text, by their table."""
+    tables = ("additions", "called", "corrections", "group", "recall", "remember", "self")
+    entries = {name: all_words(f"memory.{name}") for name in tables}
+    entries["change"] = all_words("firewall.keep")
+    entries["corrections"] = (*entries["corrections"], *all_words("memory.negations"))
+    return {name: lazy_regex(any_of(each, fold_letters)) for name, each in entries.items()}
 
 
 @cache
@@ -211,7 +192,7 @@ def negations() -> frozenset[str]:
 def asks_to_remember(sentence: str) -> bool:
     """Return whether a sentence asks to remember something, rather than for a memory."""
     folded = fold_letters(sentence)
-    return not _patterns().recall.search(folded) and bool(_patterns().remember.search(folded))
+    return not _patterns()["recall"].search(folded) and bool(_patterns()["remember"].search(folded))
 
 
 def asks_to_change(sentence: str, text: str, name: str) -> bool:
@@ -219,7 +200,7 @@ def asks_to_change(sentence: str, text: str, name: str) -> bool:
 
     Nothing that somebody else wrote can be the reason. `name` is the speaker's.
     """
-    asked = asks_to_remember(sentence) or _patterns().change.search(fold_letters(sentence))
+    asked = asks_to_remember(sentence) or _patterns()["change"].search(fold_letters(sentence))
     return bool(asked) and is_own_words(text, sentence, name)
 
 
@@ -229,9 +210,9 @@ def is_households(content: str, said: str, name: str) -> bool:
     A person who says "I" and not "we", or whose name is in the content, speaks of themselves.
     """
     folded = fold_letters(said)
-    if _patterns().group.search(folded):
+    if _patterns()["group"].search(folded):
         return True
-    return not _patterns().myself.search(folded) and set(words(name)).isdisjoint(words(content))
+    return not _patterns()["self"].search(folded) and set(words(name)).isdisjoint(words(content))
 
 
 def name_told(content: str, said: str, known: str, ordinary: Collection[str]) -> str | None:
@@ -243,7 +224,7 @@ def name_told(content: str, said: str, known: str, ordinary: Collection[str]) ->
     folded = fold_letters(said)
     if (
         not negations().isdisjoint((*words(said), *words(content)))
-        or (asked := _patterns().called.search(folded)) is None
+        or (asked := _patterns()["called"].search(folded)) is None
     ):
         return None
     written = {fold_letters(word): word for word in _WORD.findall(content)}
@@ -295,7 +276,7 @@ ALIKE: Final = 0.5
 def corrects(said: str) -> bool:
     """Return whether a sentence takes something back, rather than only adding to it."""
     folded = fold_letters(said)
-    return not _patterns().addition.search(folded) and bool(_patterns().correction.search(folded))
+    return not _patterns()["additions"].search(folded) and bool(_patterns()["corrections"].search(folded))
 
 
 def takes_back(known: str, new: str, said: str, name: str) -> bool:
