@@ -257,7 +257,7 @@ async def test_rooms_and_floors(hass: HomeAssistant, knowledge: HouseKnowledge) 
 
 async def test_changes_are_followed(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
     """A new automation, a new name, a hidden entity: the next look knows. A state changes nothing."""
-    knowledge.async_start()
+    leave = knowledge.async_use()
     told_of: list[None] = []
     knowledge.async_listen(lambda: told_of.append(None))
     assert await async_setup_component(
@@ -278,5 +278,5 @@ async def test_changes_are_followed(hass: HomeAssistant, knowledge: HouseKnowled
     async_expose_entity(hass, "conversation", KITCHEN, should_expose=False)
     await hass.async_block_till_done()
     assert "automation:one" not in await knowledge.async_documents()
-    knowledge.async_stop()
+    leave()
     await knowledge._house.async_stop()

@@ -238,7 +238,7 @@ async def _async_try_chroma(hass: HomeAssistant, checked: Checked, address: Chro
     steps: tuple[tuple[Callable[[], Awaitable[Any]], str, InvalidInput], ...] = (
         (api.version, const.CONF_VECTOR_HOST, InvalidInput("not_chroma", **names)),
         (api.find_tenant, const.CONF_VECTOR_TENANT, InvalidInput("tenant_missing", **names)),
-        (partial(api.get, ""), const.CONF_VECTOR_DATABASE, InvalidInput("database_missing", **names)),
+        (partial(api.ask, "GET"), const.CONF_VECTOR_DATABASE, InvalidInput("database_missing", **names)),
         (
             ChromaStore(session, address).async_collections,
             const.CONF_VECTOR_HOST,

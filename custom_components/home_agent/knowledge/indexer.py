@@ -64,22 +64,8 @@ class HouseKnowledge:
 
     @callback
     def async_use(self) -> CALLBACK_TYPE:
-        """Start for one more agent; return its stop function. The last agent stops the sources."""
-        self._users += 1
-        self.async_start()
-
-        @callback
-        def leave() -> None:
-            self._users -= 1
-            if not self._users:
-                self.async_stop()
-
-        return leave
-
-    @callback
-    def async_start(self) -> None:
-        """Follow the sources, and read the last 24 hours every six."""
-        if not self._unsubscribe:
+        """Follow what is known for one more agent; return its stop function. The last one stops it."""
+        if not self._users:
             self._dirty = True
             self._unsubscribe = [
                 self._house.async_listen(self._on_change),
@@ -88,12 +74,15 @@ class HouseKnowledge:
                 async_track_state_removed_domain(self._hass, DOMAINS.values(), self._on_change),
                 *(self._hass.bus.async_listen(event, self._on_change) for event in RELOADED),
             ]
+        self._users += 1
 
-    @callback
-    def async_stop(self) -> None:
-        """Stop following."""
-        while self._unsubscribe:
-            self._unsubscribe.pop()()
+        @callback
+        def leave() -> None:
+            self._users -= 1
+            while self._unsubscribe and not self._users:
+                self._unsubscribe.pop()()
+
+        return leave
 
     @callback
     def async_listen(self, listener: Callable[[], None]) -> CALLBACK_TYPE:

@@ -66,14 +66,6 @@ Answer with JSON only: \
 {{"memories": [{{"content": "...", "type": "...", "importance": 0.5, "about": "speaker"}}]}}"""
 
 _THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_KINDS: Final[Mapping[str, MemoryType]] = {
-    **{kind.value: kind for kind in MemoryType},
-    "preferences": MemoryType.PREFERENCE,
-    "liking": MemoryType.PREFERENCE,
-    "facts": MemoryType.FACT,
-    "events": MemoryType.EVENT,
-    "plan": MemoryType.CONTEXT,
-}
 _CONTENT_KEYS: Final = ("content", "memory", "text", "fact")
 _LIST_KEYS: Final = ("memories", "facts", "items", "results")
 
@@ -112,9 +104,10 @@ def _candidate(item: object) -> Candidate | None:
     if isinstance(importance, (int, float)) and not isinstance(importance, bool) and importance >= 0:
         given = float(importance)
     about = str(item.get("about", "speaker")).strip().lower()
+    written = str(item.get("type", "")).strip().lower()
     return Candidate(
         content=content.strip(),
-        type=_KINDS.get(str(item.get("type", "")).strip().lower(), MemoryType.FACT),
+        type=next((kind for kind in MemoryType if written.startswith(kind)), MemoryType.FACT),
         importance=min(given / next((scale for scale in SCALES if given <= scale), SCALES[-1]), 1.0),
         household=about in {"household", "family", "home", "house", "everyone", "everybody"},
     )

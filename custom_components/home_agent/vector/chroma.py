@@ -83,7 +83,7 @@ class ChromaAPI:
     async def check(self) -> int:
         """Reach the database; return how many entries the server takes at once."""
         try:
-            await self._request("GET", self._database)
+            await self.ask("GET")
         except VectorStoreError as err:
             if err.problem is not StoreProblem.MISSING:
                 raise
@@ -104,17 +104,9 @@ class ChromaAPI:
         """Ask for the tenant; MISSING if there is none of this name."""
         await self._request("GET", f"/tenants/{_part(self._address.tenant)}")
 
-    async def get(self, path: str) -> Any:
-        """Return the answer to a question about the database."""
-        return await self._request("GET", self._database + path)
-
-    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send something to the database and return the answer."""
-        return await self._request("POST", self._database + path, body)
-
-    async def delete(self, path: str) -> None:
-        """Delete something of the database."""
-        await self._request("DELETE", self._database + path)
+    async def ask(self, method: str, path: str = "", body: Mapping[str, Any] | None = None) -> Any:
+        """Return the answer to a request about the database."""
+        return await self._request(method, self._database + path, body)
 
     async def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         try:
@@ -244,7 +236,7 @@ class ChromaStore:
         """Return the collections, those of other programs too; they have no fingerprint."""
         found: dict[str, KnownCollection] = {}
         for page in range(MAX_PAGES):
-            answer = await self._api.get(f"/collections?limit={PAGE}&offset={page * PAGE}")
+            answer = await self._api.ask("GET", f"/collections?limit={PAGE}&offset={page * PAGE}")
             if not isinstance(answer, list):
                 raise _unreadable()
             found.update({known.name: known for known in map(_read_known, answer)})
@@ -271,7 +263,7 @@ class ChromaStore:
         """Make an empty collection; one of ours is emptied. REFUSED where another program filled it."""
         known = await self._look_up(collection)
         if known is not None:
-            if known.fingerprint is None and await self._api.get(f"{known.path}/count"):
+            if known.fingerprint is None and await self._api.ask("GET", f"{known.path}/count"):
                 raise _foreign(collection)
             await self._delete(collection)
         whose = {HOME: self._home} if self._home else {}
@@ -280,7 +272,7 @@ class ChromaStore:
             "metadata": {SPACE: COSINE, FINGERPRINT: fingerprint, **whose},
             "get_or_create": True,
         }
-        known = self._judged(_read_known(await self._api.post("/collections", body)))
+        known = self._judged(_read_known(await self._api.ask("POST", "/collections", body)))
         if known.fingerprint != fingerprint:
             raise VectorStoreError(StoreProblem.INVALID, "somebody else made the collection at the same time")
         self._known[collection] = known
@@ -351,7 +343,7 @@ class ChromaStore:
         if ours and known.fingerprint is None:
             raise _foreign(collection)
         try:
-            return await self._api.post(f"{known.path}/{verb}", body)
+            return await self._api.ask("POST", f"{known.path}/{verb}", body)
         except VectorStoreError as err:
             if err.problem is StoreProblem.MISSING:
                 self._known.pop(collection, None)
@@ -368,7 +360,7 @@ class ChromaStore:
         self._known.pop(collection, None)
         name = self._names.get(collection, collection)
         try:
-            known = self._judged(_read_known(await self._api.get(f"/collections/{quote(name, safe='')}")))
+            known = self._judged(_read_known(await self._api.ask("GET", f"/collections/{_part(name)}")))
         except VectorStoreError as err:
             if err.problem is StoreProblem.MISSING:
                 return None
@@ -383,7 +375,7 @@ class ChromaStore:
         self._known.pop(collection, None)
         name = self._names.get(collection, collection)
         try:
-            await self._api.delete(f"/collections/{quote(name, safe='')}")
+            await self._api.ask("DELETE", f"/collections/{_part(name)}")
         except VectorStoreError as err:
             if err.problem is not StoreProblem.MISSING:
                 raise
