@@ -232,7 +232,6 @@ def redacted_data(words: Words, domain: str, data: Mapping[Any, Any]) -> dict[st
 
 
 def _shown(words: Words, value: Any, depth: int) -> Any:
-    """Return the part of a configuration that may be shown: texts, lists and dictionaries."""
     if depth > MAX_DEPTH:
         return LEFT_OUT
     if isinstance(value, list | tuple):
@@ -339,7 +338,6 @@ async def async_configured(
 
 
 def _configured(words: Words, source: TextSource, state: State) -> KnowledgeDocument | None:
-    """Return the document of an entity; None if nothing in it is exposed."""
     entity_id, exposed = state.entity_id, words.house.entities
     acted_on: Mapping[str, Any]
     if source is TextSource.SCENE:
@@ -388,7 +386,6 @@ def _configured(words: Words, source: TextSource, state: State) -> KnowledgeDocu
 
 
 def _parts(words: Words, source: TextSource, config: Mapping[str, Any]) -> Iterator[TextPart]:
-    """Yield the parts of the text about an automation or a script."""
     description = words.text(str(config.get("description") or ""), DESCRIPTION_CHARS)
     yield "", description.rstrip("."), DESCRIPTION_CHARS
     if source is TextSource.AUTOMATION:

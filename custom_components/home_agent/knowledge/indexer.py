@@ -142,7 +142,6 @@ class HouseKnowledge:
 
     @callback
     def _on_change(self, _event: Event[Any] | None = None) -> None:
-        """Note that documents may differ, and tell."""
         self._dirty = True
         for listener in self._listeners:
             listener()

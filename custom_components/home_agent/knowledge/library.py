@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 import os
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
@@ -107,7 +109,6 @@ def read_folder(name: str, folder: Path, room: int) -> tuple[Files, dict[str, st
 
 
 def _read_file(file: Path) -> tuple[str, ...]:
-    """Return the passages of a file. Raises OSError, and ValueError if it is not a text."""
     if not file.is_file():
         raise ValueError("it is no file")
     if file.stat().st_size > MAX_FILE_BYTES:
@@ -125,18 +126,11 @@ def passages(text: str, *, markdown: bool) -> Iterator[str]:
 
     Only Markdown has headings. Line breaks within a paragraph are lost.
     """
-    headings: tuple[str, ...] = ()
-    pieces: list[str] = []
-    for above, paragraph in _paragraphs(text.splitlines(), markdown=markdown):
-        if above != headings:
-            yield from _packed(headings, pieces)
-            headings, pieces = above, []
-        pieces.append(paragraph)
-    yield from _packed(headings, pieces)
+    for headings, under in groupby(_paragraphs(text.splitlines(), markdown=markdown), itemgetter(0)):
+        yield from _packed(headings, (paragraph for _, paragraph in under))
 
 
 def _paragraphs(lines: list[str], *, markdown: bool) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield paragraphs with the headings above them."""
     headings: list[str] = []
     taken: list[str] = []
     fenced = False
@@ -422,5 +416,4 @@ class HouseholdTexts:
 
 
 def _title(hit: Hit) -> str:
-    """Return where a text comes from, as far as its collection tells."""
     return next((str(hit.metadata[key]) for key in TITLE_KEYS if hit.metadata.get(key)), "")

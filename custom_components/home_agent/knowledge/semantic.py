@@ -138,7 +138,6 @@ def _uncached_probe_text() -> str:
 
 
 def _metadata(document: KnowledgeDocument) -> dict[str, Value]:
-    """Return the metadata of a text, which `where` can filter by."""
     return {
         "source": document.source.value,
         "title": document.title,
@@ -157,8 +156,6 @@ type Owner = Callable[[], Awaitable[object]]
 
 @dataclass(slots=True)
 class _Collection:
-    """What is known of one collection."""
-
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     filling: asyncio.Task[None] | None = None
     refused: bool = False
@@ -364,7 +361,6 @@ class SemanticIndex:
         *,
         complete: bool,
     ) -> None:
-        """Do a sync, counting in the report. Raises what failed."""
         made_by = (await store.async_collections()).get(collection)
         made_now = self._made_now
         if made_by == made_now:

@@ -201,8 +201,6 @@ def _read_timed(
 
 
 def _measured(hours: Iterable[Any], unit: str) -> str:
-    """Return the statistics of some hours in words; empty if there are none."""
-
     def values(kind: str) -> list[float]:
         return [hour[kind] for hour in hours if hour.get(kind) is not None]
 

@@ -93,7 +93,6 @@ def read_candidates(reply: str) -> list[Candidate] | None:
 
 
 def _candidate(item: object) -> Candidate | None:
-    """Return one item as a candidate; None if it is empty."""
     if not isinstance(item, dict):
         return None
     content = next((item[key] for key in _CONTENT_KEYS if isinstance(item.get(key), str)), "")
@@ -148,8 +147,6 @@ class Candidate(NamedTuple):
 
 
 class _QualityPatterns(NamedTuple):
-    """Patterns of all languages, for folded text."""
-
     state: re.Pattern[str]
     """A sentence that ends with a state; `is on March 15` does not."""
     reading: re.Pattern[str]

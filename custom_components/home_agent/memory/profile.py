@@ -151,7 +151,6 @@ class Profile(Kept[ProfileEntry]):
         return self._of(DIET, may_see)
 
     def _of(self, keys: frozenset[str], may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
-        """Return the entries of keys or categories, without sensitive ones."""
         return [
             entry
             for entry in self.entries(may_see)

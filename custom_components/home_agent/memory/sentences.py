@@ -24,8 +24,6 @@ _ACCOUNT: Final = lazy_regex(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a
 
 
 class _SecretWords(NamedTuple):
-    """Patterns of words for secrets, for folded text."""
-
     password: re.Pattern[str]
     """Any word behind it may be the secret."""
     code: re.Pattern[str]
@@ -302,5 +300,4 @@ def _telling(text: str) -> set[str]:
 
 
 def _stems(text: str) -> set[str]:
-    """Return all words of a text without their endings."""
     return {word[:STEM] for word in words(text)}

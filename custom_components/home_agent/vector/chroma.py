@@ -167,7 +167,6 @@ def _part(name: str) -> str:
 
 
 def _unreadable() -> VectorStoreError:
-    """Return the error about an answer that is not Chroma's."""
     return VectorStoreError(StoreProblem.INVALID, "the server's answer cannot be read")
 
 
@@ -350,7 +349,6 @@ class ChromaStore:
             raise
 
     async def _find(self, collection: str) -> KnownCollection:
-        """Return a collection. Raises VectorStoreError if there is none."""
         known = self._known.get(collection) or await self._look_up(collection)
         if known is None:
             raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
@@ -397,7 +395,6 @@ def _space(found: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
 
 
 def _read_known(answer: Any) -> KnownCollection:
-    """Read the server's description of a collection. Raises VectorStoreError."""
     try:
         metadata = _metadata(answer.get("metadata"))
         fingerprint = metadata.get(FINGERPRINT)
@@ -428,11 +425,9 @@ def _columns(answer: Any, *names: str, first: bool = False) -> list[tuple[Any, .
 
 
 def _metadata(value: Any) -> dict[str, Any]:
-    """Return the metadata, empty if there is none."""
     return value if isinstance(value, dict) else {}
 
 
 def _foreign(collection: str) -> VectorStoreError:
-    """Return the error about a collection that must not be changed."""
     detail = f"another program filled the collection {collection}; choose another name"
     return VectorStoreError(StoreProblem.REFUSED, detail)

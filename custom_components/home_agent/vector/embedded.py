@@ -229,7 +229,6 @@ class EmbeddedStore:
             raise _failed(failure)
 
     def _find(self, collection: str) -> Table:
-        """Return a collection. Raises VectorStoreError if there is none."""
         if (table := self._tables.get(collection)) is None:
             raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
         return table

@@ -180,7 +180,6 @@ class CachedEmbedder:
         return task
 
     async def _async_ask(self, batch: Sequence[str]) -> Mapping[str, Vector]:
-        """Return the checked vectors of a batch, and keep them."""
         answer = await self._model.async_embed(batch)
         if len(batch) == 1 and self._kept:
             vectors = _checked(answer, 1)  # a sentence of a turn; a worker thread would take longer than this

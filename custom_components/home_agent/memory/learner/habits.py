@@ -123,8 +123,6 @@ def load_habit(stored: Mapping[str, Any]) -> Habit:
 
 @dataclass(frozen=True, slots=True)
 class _Act:
-    """When something happened, in days of habits."""
-
     day: date
     minute: int
     """Since the day began."""
@@ -150,7 +148,6 @@ def find_habits(observations: Iterable[Observation], first: date, last: date) ->
 def _habits(
     subject: str, value: str, observations: Sequence[Observation], span: Sequence[date]
 ) -> Iterator[Habit]:
-    """Yield the habits of one action, the surest first."""
     moments = {_moment(seen.at): seen.person for seen in observations}
     left = {moment: person for moment, person in moments.items() if span[0] <= moment.day <= span[-1]}
     for _ in range(MAX_OF_ONE):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from homeassistant.components.automation import automations_with_entity
 from homeassistant.components.sensor import SensorDeviceClass
-from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, ATTR_UNIT_OF_MEASUREMENT, UnitOfPower
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.helpers.event import async_track_time_interval
@@ -70,7 +70,6 @@ MIN_DAYS: Final = 7
 """Least number of days for a habit."""
 MAX_NAMED: Final = 3
 """Entities of one habit that are named; of the rest it is said how many."""
-WATTS: Final[Mapping[str | None, float]] = {UnitOfPower.WATT: 1.0, UnitOfPower.KILO_WATT: 1000.0}
 PRIVATE_DOMAINS: Final = frozenset({"person", "lock"})
 PRIVATE_CLASSES: Final = frozenset({"door", "garage", "gate"})
 """Habits that reveal when no one is at home or an entrance is open: never for strangers or the cloud."""
@@ -136,7 +135,7 @@ class Learner:
                 self._trouble = str(err)
                 return
             self._trouble = ""
-            kept, watched = self._observations, {*self._observed(), *self._power_sensors()}
+            kept, watched = self._observations, self._observed() | self._power_sensors()
             people = {person.id for person in persons(self._hass)}
             people |= {f"{USER_PREFIX}{user.id}" for user in await self._hass.auth.async_get_users()}
             kept.keep_only(watched, people)
@@ -158,8 +157,8 @@ class Learner:
         kept = self._observations
         oldest = until - timedelta(days=DAYS)
         start = max(read_until or oldest, oldest)
-        entity_ids, watts = self._observed(), self._power_sensors()
-        weeks = await self._source.async_levels(watts, oldest, until, EVERY)
+        entity_ids, sensors = self._observed(), self._power_sensors()
+        weeks = await self._source.async_levels(sensors, oldest, until, EVERY)
         powers = {key: power for key, hours in weeks.items() if (power := read_power(hours))}
         while start < until:
             end = min(start + timedelta(days=1), until)
@@ -181,8 +180,7 @@ class Learner:
                     who = next((person for person in persons(self._hass) if person.id == wanted), None)
                 at, person_id = dt_util.as_local(act.at), who.id if who else None
                 observed.append(replace(act, at=at, person=person_id))
-            shown = {key: watts[key] for key in powers}
-            levels = await self._source.async_levels(shown, start, end, FINE)
+            levels = await self._source.async_levels(powers, start, end, FINE)
             observed += [
                 Observation(dt_util.as_local(at), key, IN_USE)
                 for key, steps in levels.items()
@@ -253,13 +251,11 @@ class Learner:
         }
 
     @callback
-    def _power_sensors(self) -> dict[str, float]:
-        """Return the power sensors, with the number of watts of their units."""
+    def _power_sensors(self) -> set[str]:
         return {
-            state.entity_id: WATTS[state.attributes.get(ATTR_UNIT_OF_MEASUREMENT)]
+            state.entity_id
             for state in self._hass.states.async_all("sensor")
             if state.attributes.get(ATTR_DEVICE_CLASS) == SensorDeviceClass.POWER
-            and state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) in WATTS
             and self._view.is_exposed(state.entity_id)
         }
 
@@ -286,7 +282,6 @@ def _find(kept: Observations, last: date, things: Things) -> list[Habit]:
 
 @callback
 def _name(hass: HomeAssistant, entity_id: str) -> str:
-    """Return the name of an entity; of a sensor that of its device."""
     state = hass.states.get(entity_id)
     entry = er.async_get(hass).async_get(entity_id)
     if entity_id.startswith("sensor.") and entry and entry.device_id:

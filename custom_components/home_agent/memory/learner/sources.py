@@ -197,7 +197,7 @@ class ObservationSource:
         return await self._async_run(_read_changes, sorted(entity_ids), start, end)
 
     async def async_levels(
-        self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
+        self, sensors: Collection[str], start: datetime, end: datetime, step: timedelta
     ) -> Mapping[str, Sequence[Level]]:
         """Return statistics of power sensors: of five minutes where there are some, else of hours."""
 
@@ -403,7 +403,7 @@ class InfluxSource(ObservationSource):
 
     @override
     async def async_levels(
-        self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
+        self, sensors: Collection[str], start: datetime, end: datetime, step: timedelta
     ) -> Mapping[str, Sequence[Level]]:
         """Return the recorder's statistics of power sensors, as far as there is a recorder."""
         try:
