@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -161,8 +160,6 @@ def _build(documents: Documents, kinds: Mapping[TextSource, str]) -> LexicalInde
     )
 
 
-OPEN_SECONDS: Final = 30
-"""Seconds to wait for store and embedder before nothing is reported as indexed."""
 FOLLOW_SECONDS = 20
 """From a change of the home to the update of the index, with whatever else changes until then."""
 NIGHTLY_HOUR = 3
@@ -234,7 +231,6 @@ class Indexer:
             hass, LOGGER, cooldown=FOLLOW_SECONDS, immediate=False, function=self._request
         )
         self._started = self._stopped = False
-        self._opened = asyncio.Event()
         self._running = False
         self._lock = asyncio.Lock()
         self._next: asyncio.Task[IndexReport] | None = None
@@ -253,13 +249,10 @@ class Indexer:
         """Open store and embedder, fill the collections and follow the changes, if an embedder is chosen."""
         if not self._semantic.configured:
             return
-        try:
-            await self._semantic.async_start()
-            if self._stopped:
-                return
-            self._started = True
-        finally:
-            self._opened.set()
+        await self._semantic.async_start()
+        if self._stopped:
+            return
+        self._started = True
         self._semantic.owners[self.collection] = self.async_sync
         self._semantic.owners[self.knowledge_collection] = self.async_sync
         self._unsubscribe = [
@@ -279,7 +272,6 @@ class Indexer:
     async def async_stop(self) -> None:
         """Stop following, and cancel a run that is under way."""
         self._started, self._stopped = False, True
-        self._opened.set()
         self._changed.async_shutdown()
         while self._unsubscribe:
             self._unsubscribe.pop()()
@@ -291,29 +283,13 @@ class Indexer:
     async def async_sync(self) -> IndexReport:
         """Sync both collections; returns when they contain everything that is known now.
 
-        While store and embedder are still being opened, it waits for them.
+        Before store and embedder were opened nothing is done: everything is synced when they are.
         """
-        if self._semantic.configured:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(OPEN_SECONDS):
-                    await self._opened.wait()
         if not self._started:
             return IndexReport(entities=SyncReport(total=0), documents=SyncReport(total=0))
-
-        async def run() -> IndexReport:
-            async with self._lock:
-                self._next = None  # from here on a change is for the next run
-                self._changed.async_cancel()
-                self._running = True
-                self._told()
-                try:
-                    return await self._async_run()
-                finally:
-                    self._running = False
-                    self._told()
-
         if self._next is None:
-            self._next = self._hass.async_create_background_task(run(), "home_agent index", eager_start=False)
+            run = self._async_run()
+            self._next = self._hass.async_create_background_task(run, "home_agent index", eager_start=False)
             self._tasks.add(self._next)
             self._next.add_done_callback(self._tasks.discard)
         return await asyncio.shield(self._next)
@@ -329,20 +305,29 @@ class Indexer:
         return "indexed" if report.indexed else "unchanged" if report.skipped else "failed"
 
     async def _async_run(self) -> IndexReport:
-        house = await self._house.async_snapshot()
-        words = await self._async_words(house)
-        entity_ids = list(house.entities)[:MAX_ENTITIES]
-        entities = [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
-        known = (await self._knowledge.async_documents()).values()
-        documents = [document for document in known if document.source not in self._left_out]
-        report = IndexReport(
-            entities=await self._async_fill(self.collection, entities),
-            documents=await self._async_fill(self.knowledge_collection, documents),
-        )
-        if self._semantic.available:
-            self.size = report.size
-            self.last_sync = dt_util.utcnow()
-        return report
+        async with self._lock:
+            self._next = None  # from here on a change is for the next run
+            self._changed.async_cancel()
+            self._running = True
+            self._told()
+            try:
+                house = await self._house.async_snapshot()
+                words = await self._async_words(house)
+                entity_ids = list(house.entities)[:MAX_ENTITIES]
+                entities = [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
+                known = (await self._knowledge.async_documents()).values()
+                documents = [document for document in known if document.source not in self._left_out]
+                report = IndexReport(
+                    entities=await self._async_fill(self.collection, entities),
+                    documents=await self._async_fill(self.knowledge_collection, documents),
+                )
+                if self._semantic.available:
+                    self.size = report.size
+                    self.last_sync = dt_util.utcnow()
+                return report
+            finally:
+                self._running = False
+                self._told()
 
     async def _async_fill(self, collection: str, documents: Sequence[KnowledgeDocument]) -> SyncReport:
         report = await self._semantic.async_sync(collection, documents)
