@@ -1,7 +1,6 @@
 """Automations, scripts and scenes as redacted YAML, rooms in words, on a real `hass`."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -156,31 +155,6 @@ async def test_touched_through_scripts_scenes_and_labels(
     assert (
         "Then: {action: light.turn_off, label_id: Mood}. Touches: Reading Lamp (Living Room)."
     ) in by_label.text
-
-
-async def test_blueprint(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
-    """What a blueprint makes is read with its inputs filled in."""
-    folder = Path(hass.config.path("blueprints", "automation", "test"))
-    blueprint = """
-blueprint:
-  name: At night
-  domain: automation
-  input: {lamp: {}}
-triggers: [{trigger: sun, event: sunset}]
-actions: [{action: light.turn_on, target: {entity_id: !input lamp}}]
-"""
-
-    def write() -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "night.yaml").write_text(blueprint, encoding="utf-8")
-
-    await hass.async_add_executor_job(write)
-    use = {"use_blueprint": {"path": "test/night.yaml", "input": {"lamp": LAMP}}}
-    (document,) = await automations(hass, knowledge, use)
-    assert (
-        "When: {trigger: sun, event: sunset}. Then: {action: light.turn_on, entity_id: Reading Lamp}. "
-        "Touches: Reading Lamp (Living Room)."
-    ) in document.text
 
 
 async def test_texts_are_bounded(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
