@@ -17,7 +17,7 @@ from homeassistant.util.ulid import ulid_now
 
 from ...const import CONF_LEARNING_SOURCE, LOGGER, SOURCE_INFLUXDB
 from ...knowledge.house import AgentView
-from ...knowledge.speaker import USER_PREFIX, Person, async_person_of_user, persons
+from ...knowledge.speaker import USER_PREFIX, Person, async_find_person, async_person_of_user, persons
 from ..memories import Memories, make_memory
 from ..records import Origin, Provenance
 from .habits import (
@@ -175,9 +175,7 @@ class Learner:
                     known[act.person] = None if is_own else await async_person_of_user(self._hass, act.person)
                 who = known[act.person]
                 if act.subject.startswith("person."):
-                    state = self._hass.states.get(act.subject)
-                    wanted = str(state.attributes.get("id") or state.object_id) if state else None
-                    who = next((person for person in persons(self._hass) if person.id == wanted), None)
+                    who = await async_find_person(self._hass, act.subject)
                 at, person_id = dt_util.as_local(act.at), who.id if who else None
                 observed.append(replace(act, at=at, person=person_id))
             levels = await self._source.async_levels(powers, start, end, FINE)
