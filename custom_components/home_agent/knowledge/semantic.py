@@ -534,7 +534,7 @@ class SemanticIndex:
 
     @callback
     def _note_written(self, collection: str, indexed: int) -> None:
-        """A collection is in step; where the store takes something again, what it refused is written too."""
+        """A collection is up to date; what the store refused is written if it takes something again."""
         self._collections[collection].refused = False
         refused = [name for name, state in self._collections.items() if state.refused]
         if not refused:

@@ -337,7 +337,7 @@ class ChromaStore:
         self._known.clear()
 
     async def _post(self, collection: str, verb: str, body: Mapping[str, Any], *, ours: bool = False) -> Any:
-        """Send something to a collection; one that somebody has made anew is looked up with the next."""
+        """Send something to a collection; one that somebody made again is looked up the next time."""
         known = await self._find(collection)
         if ours and known.fingerprint is None:
             raise _foreign(collection)
