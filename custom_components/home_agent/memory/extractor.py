@@ -146,22 +146,14 @@ class Candidate(NamedTuple):
     household: bool = False
 
 
-class _QualityPatterns(NamedTuple):
-    state: re.Pattern[str]
-    """A sentence that ends with a state; `is on March 15` does not."""
-    reading: re.Pattern[str]
-    """A measured value."""
-    habit: re.Pattern[str]
-    """The sentence is about something that happens repeatedly."""
-    meta: re.Pattern[str]
-    instruction: re.Pattern[str]
-
-
 @composed
-def _patterns() -> _QualityPatterns:
-    """Return the patterns, each composed by language: a verb of one with a state of another says nothing."""
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    """Return patterns for folded text, each composed by language.
 
-    def sources(language: str) -> tuple[str, ...]:
+    A verb of one language with a state of another says nothing.
+    """
+
+    def sources(language: str) -> dict[str, str]:
         def any_word(*tables: str) -> str:
             return any_of((entry for table in tables for entry in words(language, table)), fold_letters)
 
@@ -169,16 +161,17 @@ def _patterns() -> _QualityPatterns:
         states = any_word("questions.states", "memory.states")
         at, units = any_word("memory.at"), any_word("memory.units")
         subject, may = any_word("memory.meta"), any_word("memory.may")
-        return (
-            rf"{be}(?: {now})? {states}(?: {now})?\W*$",
-            rf"{be}(?: {now}| {at})? -?\d+(?:[.,]\d+)? ?(?:{UNITS}|{units})\W*",
-            any_word("memory.habits"),
-            f"{any_word('memory.speakers')} {any_word('memory.requests')}|{subject}",
-            f"{any_word('memory.instructions')}|{subject} {may} {any_word('memory.powers')}",
-        )
+        return {
+            # A sentence that ends with a state; "is on March 15" does not. Or a measured value.
+            "transient": rf"{be}(?: {now})? {states}(?: {now})?\W*$"
+            rf"|{be}(?: {now}| {at})? -?\d+(?:[.,]\d+)? ?(?:{UNITS}|{units})\W*",
+            "habit": any_word("memory.habits"),
+            "meta": f"{any_word('memory.speakers')} {any_word('memory.requests')}|{subject}",
+            "instruction": f"{any_word('memory.instructions')}|{subject} {may} {any_word('memory.powers')}",
+        }
 
-    by_pattern = zip(*map(sources, languages()), strict=True)
-    return _QualityPatterns(*(lazy_regex("|".join(each)) for each in by_pattern))
+    by_language = [sources(language) for language in languages()]
+    return {name: lazy_regex("|".join(each[name] for each in by_language)) for name in by_language[0]}
 
 
 def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
@@ -188,16 +181,15 @@ def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
     """
     content = candidate.content.strip()
     folded = fold_letters(content)
-    patterns = _patterns()
     if len([word for word in split(content) if len(word) > 1 or word.isdigit()]) < LEAST_WORDS:
         return Reason.EMPTY
-    shows_state = patterns.state.search(folded) or patterns.reading.search(folded)
+    found = {name: bool(pattern.search(folded)) for name, pattern in _patterns().items()}
     checks = (
         (content.endswith(("?", "\uff1f", "\u061f")), Reason.QUESTION),
         (holds_secret(content), Reason.SECRET),
-        (patterns.instruction.search(folded), Reason.INSTRUCTION),
-        (patterns.meta.search(folded), Reason.META),
-        (shows_state and not patterns.habit.search(folded), Reason.TRANSIENT),
+        (found["instruction"], Reason.INSTRUCTION),
+        (found["meta"], Reason.META),
+        (found["transient"] and not found["habit"], Reason.TRANSIENT),
         (candidate.importance < least_importance, Reason.UNIMPORTANT),
     )
     return next((reason for applies, reason in checks if applies), None)

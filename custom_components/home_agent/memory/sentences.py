@@ -1,10 +1,10 @@
 """Analysis of sentences: requests to remember, their subject, and the similarity of two sentences."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from itertools import islice
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..languages import languages, words as table_words
 from ..languages.lexicon import all_words, any_of
@@ -23,35 +23,25 @@ _KEY: Final = lazy_regex(r"(?<!\w)(?:sk|pk|ghp|gho|xox[abp]|eyj|akia|aiza)[-_a-z
 _ACCOUNT: Final = lazy_regex(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?(?!\w)")
 
 
-class _SecretWords(NamedTuple):
-    password: re.Pattern[str]
-    """Any word behind it may be the secret."""
-    code: re.Pattern[str]
-    """A word with digits behind it is the secret."""
-    said: re.Pattern[str]
-    """What follows an "is" or a colon."""
-    before: re.Pattern[str]
-    """An "is" that the text ends with, but for some words: 4711 is the code of the alarm."""
-    participle: re.Pattern[str]
-    """The password is installed."""
-
-
 @composed
-def _secret_words() -> _SecretWords:
-    """Return the patterns of all languages; a language without words for codes has those for keys."""
+def _secret_words() -> Mapping[str, re.Pattern[str]]:
+    """Return patterns of all languages for folded text; one without words for codes has those for keys."""
     codes = (
         code
         for language in languages()
         for code in table_words(language, "secrets.codes") or table_words(language, "secrets.key_words")
     )
     passwords = (f"*{word}" for word in all_words("secrets.passwords"))
-    return _SecretWords(
-        password=lazy_regex(any_of(passwords, fold_letters)),
-        code=lazy_regex(any_of(codes, fold_letters)),
-        said=lazy_regex(rf"(?:{any_of(all_words('secrets.is'), fold_letters)}|[:=])\s*(\S{{4,}})"),
-        before=lazy_regex(rf"{any_of(all_words('secrets.is'), fold_letters)}(?:\s\S{{1,20}}){{0,3}}\s*$"),
-        participle=lazy_regex(rf"{any_of(all_words('secrets.participles'), fold_letters)}\W*$"),
-    )
+    is_ = any_of(all_words("secrets.is"), fold_letters)
+    participles = any_of(all_words("secrets.participles"), fold_letters)
+    patterns = {
+        "password": any_of(passwords, fold_letters),  # any word behind it may be the secret
+        "code": any_of(codes, fold_letters),  # a word with digits behind it is the secret
+        "said": rf"(?:{is_}|[:=])\s*(\S{{4,}})",
+        "before": rf"{is_}(?:\s\S{{1,20}}){{0,3}}\s*$",  # 4711 is the code of the alarm
+        "participle": rf"{participles}\W*$",  # the password is installed
+    }
+    return {name: lazy_regex(pattern) for name, pattern in patterns.items()}
 
 
 def holds_secret(text: str) -> bool:
@@ -68,22 +58,22 @@ def holds_secret(text: str) -> bool:
         return True
     # The text behind the first such word covers the others too.
     known = _secret_words()
-    for pattern in (known.password, known.code):
+    for pattern in (known["password"], known["code"]):
         if (named := pattern.search(folded)) and _tells_code(folded[named.end() :]):
             return True
         if (
             named
-            and (said := known.before.search(folded, 0, named.start()))
+            and (said := known["before"].search(folded, 0, named.start()))
             and _tells_code(folded[: said.start()])
         ):
             return True
     said = None
-    for named in known.password.finditer(folded):
+    for named in known["password"].finditer(folded):
         if said is None or said.start() < named.end():
-            said = known.said.search(folded, named.end())
+            said = known["said"].search(folded, named.end())
             if said is None:
                 return False
-            if not known.participle.match(said.group(1)):
+            if not known["participle"].match(said.group(1)):
                 return True
     return False
 
@@ -172,7 +162,7 @@ _WORD: Final = lazy_regex(r"[^\W\d_][\w'\u2019-]*")
 
 
 @composed
-def _patterns() -> dict[str, re.Pattern[str]]:
+def _patterns() -> Mapping[str, re.Pattern[str]]:
     """Return patterns of the words of all languages, for folded text, by their table."""
     tables = ("additions", "called", "corrections", "group", "recall", "remember", "self")
     entries = {name: all_words(f"memory.{name}") for name in tables}
