@@ -36,8 +36,6 @@ NAME_CHARS: Final = 60
 TEXT_CHARS: Final = 80
 MAX_NAMED: Final = 8
 """Things named one by one; of the others the number is said."""
-PRIVATE: Final = lazy_regex(r"code|pin\b|pass|token|secret|key|auth|credential|webhook|url", re.IGNORECASE)
-"""Names of values that are never shown."""
 UNNAMED: Final[Mapping[str, str]] = {
     "automation": "another automation",
     "person": "somebody",
@@ -140,15 +138,13 @@ class Words:
             case str():
                 is_entity = self._is_entity(value)
                 return self.entity(value) if is_entity else _DIGITS.sub("…", clean(value, limit))
-            case list() | tuple() | set() | frozenset():
+            case list() | tuple():
                 return together((self.text(item, limit) for item in value), limit=4)
-            case Mapping():
-                shown = {str(key): item for key, item in value.items() if not PRIVATE.search(str(key))}
-                parts = [f"{key.replace('_', ' ')} {self.text(item, limit)}" for key, item in shown.items()]
-                return clean(", ".join(parts), limit)
-        if isinstance(value, float):
-            return f"{value:g}"
-        return "" if value is None else clean(str(value), limit)
+            case int():
+                return str(value)
+            case float():
+                return f"{value:g}"
+        return ""
 
     def template(self, value: Any) -> str:
         """Return a template, shortened, with names in place of ids."""
