@@ -284,8 +284,8 @@ def _names(words: Words, key: str, value: Any) -> Any:
             case _:
                 names[one if one in ("all", "none") else words.entity(one)] = None
                 continue
-        kind = {"area_id": "room"}.get(key, key.removesuffix("_id"))
-        names[clean(place.name, NAME_CHARS) if place else f"another {kind}"] = None
+        unknown = "another room" if key == "area_id" else f"another {key.removesuffix('_id')}"
+        names[clean(place.name, NAME_CHARS) if place else unknown] = None
     return next(iter(names)) if len(names) == 1 else list(names)
 
 

@@ -55,7 +55,7 @@ class HouseKnowledge:
         self._documents: Documents = {}
         self._snapshot: HouseSnapshot | None = None
         self._dirty = True
-        self._index: tuple[Documents, str, LexicalIndex] | None = None
+        self._index: tuple[Documents, LexicalIndex] | None = None
         self._lock = asyncio.Lock()
         self._listeners: list[Callable[[], None]] = []
         self._unsubscribe: list[CALLBACK_TYPE] = []
@@ -107,12 +107,10 @@ class HouseKnowledge:
     async def async_index(self) -> tuple[Documents, LexicalIndex]:
         """Return the documents and the index of their words."""
         documents = await self.async_documents()
-        language = self._hass.config.language
-        if self._index is None or self._index[0] is not documents or self._index[1] != language:
-            kinds = await self._async_kinds(language)
-            index = await self._hass.async_add_executor_job(_build, documents, kinds)
-            self._index = (documents, language, index)
-        return documents, self._index[2]
+        if self._index is None or self._index[0] is not documents:
+            kinds = await self._async_kinds(self._hass.config.language)
+            self._index = (documents, await self._hass.async_add_executor_job(_build, documents, kinds))
+        return self._index
 
     async def _async_read(self, house: HouseSnapshot) -> Documents:
         """Return the documents of all sources; one that fails costs its own."""

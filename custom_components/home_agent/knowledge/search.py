@@ -65,8 +65,6 @@ PLACED_WEIGHT: Final = 0.5
 """Of speaking of anything that is surely meant."""
 CALLED: Final = frozenset({TextSource.AUTOMATION, TextSource.SCENE, TextSource.SCRIPT})
 """Sources whose titles are names that people call them by; the name of a room is said for what is in it."""
-INLINE: Final = 100
-"""Documents searched on the event loop; more go to the executor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +115,7 @@ class KnowledgeSearch:
         documents, index = await self._knowledge.async_index()
         allowed = {key for key, document in documents.items() if _is_for(document, question)}
         text, named = question.text, question.named
-        if len(index) <= INLINE:
-            hits = index.search(text, CANDIDATES, allowed)
-        else:
-            hits = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
+        hits = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
         by_words = [key for key, score in hits if score >= WORDS_CUT * hits[0][1]]
         # The documents whose whole title is in the text, the longest title first.
         said = words(text)
