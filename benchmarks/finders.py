@@ -92,8 +92,7 @@ class HybridFinder(Finder):
     ) -> list[str]:
         """Return the entities that a sentence is about."""
         assert self._semantic is not None
-        where = {"source": TextSource.ENTITY.value}
-        hits = await self._semantic.async_search(COLLECTION, text, TOP_K, where=where)
+        hits = await self._semantic.async_search(COLLECTION, text, TOP_K)
         semantic = [(hit.id, hit.similarity) for hit in hits]
         found = await async_retrieve(hass, house, text, limit, language=language, semantic=semantic)
         return [record.entity_id for record in found]

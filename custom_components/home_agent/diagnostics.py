@@ -89,7 +89,7 @@ def _index(data: HomeAgentData) -> dict[str, Any]:
         "state": data.indexer.state.value,
         "entries": data.indexer.size,
         "last_sync": last_sync.isoformat() if last_sync else None,
-        "faults": {part.value: fault.issue for part, fault in data.semantic.health.faults.items()},
+        "faults": {part.value: fault.issue for part, fault in data.semantic.faults.items()},
     }
 
 

@@ -21,7 +21,7 @@ from tests.servers.replies import Reply, text, tool_calls
 OPTIONS = {"quick_confirmations": True, "memory_extraction_enabled": False}
 LAMP = "light.reading_lamp"
 OFFER = "Should I remember that “piano lamp” is the Reading Lamp?"
-KEPT = "piano lamp means Reading Lamp"
+KEPT = "piano lamp = Reading Lamp"
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ async def test_names_that_are_alike_are_kept_beside_each_other(agent: Agent) -> 
     """One more name takes no other one's place; each is listed, and survives a restart."""
     for name in ("piano lamp", "grand piano lamp"):
         await learn(agent, name)
-    assert sorted(kept(agent)) == ["grand piano lamp means Reading Lamp", KEPT]
+    assert sorted(kept(agent)) == ["grand piano lamp = Reading Lamp", KEPT]
     memories = agent.entry.runtime_data.memories
     assert learned_names(memories) == {LAMP: ("piano lamp", "grand piano lamp")}
     stored = memories.stored()

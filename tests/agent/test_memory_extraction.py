@@ -1,6 +1,6 @@
 """After an answer the model notes what was worth remembering, in the background."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 import json
 from typing import Any
@@ -106,6 +106,9 @@ async def test_what_was_said_is_remembered(hass: HomeAssistant, notes: Notes) ->
     assert by_content["We grill vegetarian on Sundays"].person is None
     assert [event.data["memories_extracted"] for event in events] == [2]
     assert events[0].data["extraction_llm"] == "local"
+    await notes.say("I am vegetarian, you know, and we grill on Sundays")
+    assert len(notes.contents) == 2
+    assert notes.reasons == [Reason.KNOWN] * 2
 
 
 async def test_the_server_has_read_most_of_it(notes: Notes) -> None:
@@ -149,15 +152,6 @@ async def test_what_is_not_worth_it_is_left(notes: Notes, subtests: pytest.Subte
             await notes.say("The kitchen light and the alarm code 4711 bother me at dinner")
             assert notes.contents == []
             assert notes.reasons[-1] == reason
-
-
-async def test_what_is_known_is_not_new(notes: Notes) -> None:
-    """It is brought up to date."""
-    notes.takes(VEGETARIAN)
-    await notes.say("I am vegetarian")
-    await notes.say("I am vegetarian, you know")
-    assert notes.contents == ["Anna is vegetarian"]
-    assert notes.reasons == [Reason.KNOWN]
 
 
 async def test_orders_and_automations_teach_nothing(notes: Notes) -> None:
@@ -268,20 +262,26 @@ __all__ = ["names_lead_home"]
 NOTES = text(json.dumps({"memories": [VEGETARIAN]}))
 
 
-async def learner(
-    hass: HomeAssistant, server: ModelServer, freezer: FrozenDateTimeFactory, url: str, **options: Any
-) -> Notes:
-    """Return an agent that learns by an external model, spoken to by Anna."""
-    chosen = {
-        "memory_extraction_llm": "external",
-        "external_llm_enabled": True,
-        "external_llm_base_url": url,
-        "external_llm_model": "big",
-        **options,
-    }
-    agent = await async_agent(hass, server, chosen)
-    anna = MockUser(name="Anna", is_owner=True).add_to_hass(hass)
-    return Notes(agent, Context(user_id=anna.id), freezer)
+type Learner = Callable[..., Awaitable[Notes]]
+
+
+@pytest.fixture
+def learner(hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory) -> Learner:
+    """Return what sets an agent up that learns by an external model, spoken to by Anna."""
+
+    async def start(url: str, **options: Any) -> Notes:
+        chosen = {
+            "memory_extraction_llm": "external",
+            "external_llm_enabled": True,
+            "external_llm_base_url": url,
+            "external_llm_model": "big",
+            **options,
+        }
+        agent = await async_agent(hass, model_server, chosen)
+        anna = MockUser(name="Anna", is_owner=True).add_to_hass(hass)
+        return Notes(agent, Context(user_id=anna.id), freezer)
+
+    return start
 
 
 def issues(hass: HomeAssistant) -> Mapping[str, str | None]:
@@ -292,14 +292,11 @@ def issues(hass: HomeAssistant) -> Mapping[str, str | None]:
 
 
 async def test_the_external_model_is_told_what_was_said(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    other_model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
+    hass: HomeAssistant, learner: Learner, other_model_server: ModelServer
 ) -> None:
     """And nothing of the house; the event names it, and the agent's own model is not asked."""
     events = async_capture_events(hass, EVENT_MEMORY_EXTRACTED)
-    notes = await learner(hass, model_server, freezer, other_model_server.url)
+    notes = await learner(other_model_server.url)
     other_model_server.default = NOTES
     await notes.say("I am vegetarian")
     assert notes.contents == ["Anna is vegetarian"]
@@ -317,13 +314,10 @@ async def test_the_external_model_is_told_what_was_said(
 
 @pytest.mark.usefixtures("names_lead_home")
 async def test_one_outside_is_told_less(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    other_model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
+    learner: Learner, model_server: ModelServer, other_model_server: ModelServer
 ) -> None:
     """No name, and no answer that drew on what stays at home."""
-    notes = await learner(hass, model_server, freezer, outside(other_model_server))
+    notes = await learner(outside(other_model_server))
     other_model_server.default = NOTES
     await notes.say("I am vegetarian")
     model_server.script([tool_calls([("recall_memory", {"query": "*"})]), text("You like the honey, Anna.")])
@@ -337,16 +331,16 @@ async def test_one_outside_is_told_less(
 @pytest.mark.parametrize("off", [{"external_llm_enabled": False}, {"external_llm_model": ""}])
 async def test_one_that_is_off_is_replaced(
     hass: HomeAssistant,
+    learner: Learner,
     model_server: ModelServer,
     other_model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
     *,
     off: dict[str, Any],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """By the agent's own model; a repair says so once and goes when that has changed."""
     events = async_capture_events(hass, EVENT_MEMORY_EXTRACTED)
-    notes = await learner(hass, model_server, freezer, other_model_server.url, **off)
+    notes = await learner(other_model_server.url, **off)
     notes.takes(VEGETARIAN)
     for sentence in ("I am vegetarian", "I am vegetarian, you know"):
         await notes.say(sentence)

@@ -1,7 +1,6 @@
 """Automations, scripts and scenes as redacted YAML, rooms in words, on a real `hass`."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,31 +157,6 @@ async def test_touched_through_scripts_scenes_and_labels(
     ) in by_label.text
 
 
-async def test_blueprint(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
-    """What a blueprint makes is read with its inputs filled in."""
-    folder = Path(hass.config.path("blueprints", "automation", "test"))
-    blueprint = """
-blueprint:
-  name: At night
-  domain: automation
-  input: {lamp: {}}
-triggers: [{trigger: sun, event: sunset}]
-actions: [{action: light.turn_on, target: {entity_id: !input lamp}}]
-"""
-
-    def write() -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "night.yaml").write_text(blueprint, encoding="utf-8")
-
-    await hass.async_add_executor_job(write)
-    use = {"use_blueprint": {"path": "test/night.yaml", "input": {"lamp": LAMP}}}
-    (document,) = await automations(hass, knowledge, use)
-    assert (
-        "When: {trigger: sun, event: sunset}. Then: {action: light.turn_on, entity_id: Reading Lamp}. "
-        "Touches: Reading Lamp (Living Room)."
-    ) in document.text
-
-
 async def test_texts_are_bounded(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
     steps = [KITCHEN_ON, {"delay": 1}] * 200
     nested: Any = [KITCHEN_ON]
@@ -257,7 +231,7 @@ async def test_rooms_and_floors(hass: HomeAssistant, knowledge: HouseKnowledge) 
 
 async def test_changes_are_followed(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
     """A new automation, a new name, a hidden entity: the next look knows. A state changes nothing."""
-    knowledge.async_start()
+    leave = knowledge.async_use()
     told_of: list[None] = []
     knowledge.async_listen(lambda: told_of.append(None))
     assert await async_setup_component(
@@ -278,5 +252,5 @@ async def test_changes_are_followed(hass: HomeAssistant, knowledge: HouseKnowled
     async_expose_entity(hass, "conversation", KITCHEN, should_expose=False)
     await hass.async_block_till_done()
     assert "automation:one" not in await knowledge.async_documents()
-    knowledge.async_stop()
+    leave()
     await knowledge._house.async_stop()

@@ -34,10 +34,3 @@ async def test_everything_static_is_in_the_text(house: HomeAssistant, subtests: 
             assert entity_text(record, snapshot, words) == (
                 f"Luke, Dachluke, {kind}, Bad, Wellness, Erdgeschoss, Velux"
             )
-
-
-async def test_nothing_is_said_twice_and_little_is_enough(house: HomeAssistant) -> None:
-    record = EntityRecord(entity_id="ghost_domain.x", domain="ghost_domain", name="Bad", area_id="bad")
-    snapshot = house_with(record)
-    words = await async_class_words(house, snapshot, ("en",))
-    assert entity_text(record, snapshot, words) == "Bad, ghost domain, Wellness"

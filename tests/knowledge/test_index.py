@@ -208,7 +208,7 @@ async def test_packages_that_cannot_be_installed(
     await agent.say("Is the reading lamp on?")
     assert "light.reading_lamp" in agent.server.chats[-1].messages[-1]["content"]
     assert issues(hass) == {"embedder_unavailable", "vector_store_unavailable"}
-    faults = agent.entry.runtime_data.semantic.health.faults.values()
+    faults = agent.entry.runtime_data.semantic.faults.values()
     assert all("numpy" in fault.detail for fault in every(faults))
     await hass.config_entries.async_unload(agent.entry.entry_id)
 

@@ -1,7 +1,7 @@
 """Faults of embedder and store: the turn is answered, an issue says so, and it goes by itself."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import json
 from pathlib import Path
 from typing import Any
@@ -42,16 +42,23 @@ def _impatient(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) 
         monkeypatch.setattr(semantic, "TRY_SECONDS", 0.2)
 
 
-@asynccontextmanager
-async def indexed(
-    hass: HomeAssistant, server: ModelServer, folder: Path, options: dict[str, Any]
-) -> AsyncIterator[Agent]:
-    """Return an agent that finds entities by meaning; it is unloaded at the end."""
-    agent = await async_indexed(hass, server, {"context_mode": "vector_db", **options}, folder)
-    try:
-        yield agent
-    finally:
-        await hass.config_entries.async_unload(agent.entry.entry_id)
+type Indexed = Callable[..., AbstractAsyncContextManager[Agent]]
+
+
+@pytest.fixture
+def indexed(hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path) -> Indexed:
+    """Return what sets up an agent that finds entities by meaning; it is unloaded at the end."""
+
+    @asynccontextmanager
+    async def start(**options: Any) -> AsyncIterator[Agent]:
+        chosen = embedding_options(embedder, context_mode="vector_db", **options)
+        agent = await async_indexed(hass, model_server, chosen, tmp_path)
+        try:
+            yield agent
+        finally:
+            await hass.config_entries.async_unload(agent.entry.entry_id)
+
+    return start
 
 
 async def found(agent: Agent, query: str = "reading lamp") -> list[str]:
@@ -95,17 +102,12 @@ EMBEDDER_FAULTS: dict[str, tuple[Break, str]] = {
 
 @pytest.mark.parametrize("fault", EMBEDDER_FAULTS)
 async def test_embedder(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    embedder: ModelServer,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    fault: str,
+    hass: HomeAssistant, indexed: Indexed, embedder: ModelServer, caplog: pytest.LogCaptureFixture, fault: str
 ) -> None:
     """An embedder that fails costs the meaning, not the answer; what changed meanwhile is not lost."""
     breaks, issue = EMBEDDER_FAULTS[fault]
     errors = async_capture_events(hass, EVENT_ERROR)
-    async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
+    async with indexed() as agent:
         assert "light.reading_lamp" in await found(agent)
         breaks(embedder)
         await answers(agent)
@@ -124,12 +126,12 @@ async def test_embedder(
 
 
 async def test_embedder_gone_at_the_start(
-    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
+    hass: HomeAssistant, indexed: Indexed, embedder: ModelServer
 ) -> None:
     """Its machine starts after Home Assistant: the house is indexed when it is there."""
     port = embedder.port
     embedder.stop()
-    async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
+    async with indexed() as agent:
         await answers(agent)
         assert issues(hass) == {"embedder_unavailable"}
         with ModelServer(port):
@@ -138,11 +140,9 @@ async def test_embedder_gone_at_the_start(
             assert "light.reading_lamp" in await found(agent)
 
 
-async def test_another_dimension(
-    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
-) -> None:
+async def test_another_dimension(hass: HomeAssistant, indexed: Indexed, embedder: ModelServer) -> None:
     """Where the model is replaced under its name, everything is embedded anew, in the background."""
-    async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
+    async with indexed() as agent:
         embedder.dimensions = 128
         await answers(agent)
         assert "light.reading_lamp" in await found(agent)
@@ -161,15 +161,12 @@ def chroma_options(chroma: ChromaServer, port: int | None = None) -> dict[str, A
 
 async def test_chroma_down_in_use(
     hass: HomeAssistant,
-    model_server: ModelServer,
-    embedder: ModelServer,
-    tmp_path: Path,
+    indexed: Indexed,
     chroma: ChromaServer,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A real server goes away and comes back."""
-    options = embedding_options(embedder, **chroma_options(chroma))
-    async with indexed(hass, model_server, tmp_path, options) as agent:
+    async with indexed(**chroma_options(chroma)) as agent:
         assert "light.reading_lamp" in await found(agent)
         chroma.stop()
         try:
@@ -186,16 +183,10 @@ async def test_chroma_down_in_use(
     assert not exceptions(caplog)
 
 
-async def test_chroma_collection_gone(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    embedder: ModelServer,
-    tmp_path: Path,
-    chroma: ChromaServer,
-) -> None:
+async def test_chroma_collection_gone(hass: HomeAssistant, indexed: Indexed, chroma: ChromaServer) -> None:
     """Somebody deleted the collection: it is made again."""
-    options = embedding_options(embedder, **chroma_options(chroma))
-    async with indexed(hass, model_server, tmp_path, options) as agent:
+    options = chroma_options(chroma)
+    async with indexed(**options) as agent:
         database = f"/tenants/default_tenant/databases/{options['vector_db_database']}"
         chroma.ask("DELETE", f"{database}/collections/{HOME}")
         await answers(agent)
@@ -203,47 +194,32 @@ async def test_chroma_collection_gone(
         assert not issues(hass)
 
 
-@pytest.mark.parametrize(
-    ("code", "issue"),
-    [(400, "vector_store_unavailable"), (401, "vector_store_refused"), (500, "vector_store_unavailable")],
-)
 async def test_chroma_takes_offence(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    embedder: ModelServer,
-    tmp_path: Path,
-    chroma: ChromaServer,
-    chroma_between: ChromaBetween,
-    code: int,
-    issue: str,
+    hass: HomeAssistant, indexed: Indexed, chroma: ChromaServer, chroma_between: ChromaBetween
 ) -> None:
     """It answers, but not to searches."""
-    options = embedding_options(embedder, **chroma_options(chroma, chroma_between.port))
-    async with indexed(hass, model_server, tmp_path, options) as agent:
-        assert "light.reading_lamp" in await found(agent)
-        chroma_between.refuses["/query"] = code
-        await answers(agent)
-        assert issues(hass) == {issue}
-        await later(hass)
-        await answers(agent)
-        assert issues(hass) == {issue}
-        chroma_between.refuses.clear()
-        await later(hass)
-        assert not issues(hass)
-        assert "light.reading_lamp" in await found(agent)
+    async with indexed(**chroma_options(chroma, chroma_between.port)) as agent:
+        for code, issue in (
+            (400, "vector_store_unavailable"),
+            (401, "vector_store_refused"),
+            (500, "vector_store_unavailable"),
+        ):
+            assert "light.reading_lamp" in await found(agent)
+            chroma_between.refuses["/query"] = code
+            await answers(agent)
+            await later(hass)
+            await answers(agent)
+            assert issues(hass) == {issue}, code
+            chroma_between.refuses.clear()
+            await later(hass)
+            assert not issues(hass)
 
 
 async def test_chroma_read_only(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    embedder: ModelServer,
-    tmp_path: Path,
-    chroma: ChromaServer,
-    chroma_between: ChromaBetween,
+    hass: HomeAssistant, indexed: Indexed, chroma: ChromaServer, chroma_between: ChromaBetween
 ) -> None:
     """A server that takes nothing is searched as before; what could not be written is written later."""
-    options = embedding_options(embedder, **chroma_options(chroma, chroma_between.port))
-    async with indexed(hass, model_server, tmp_path, options) as agent:
+    async with indexed(**chroma_options(chroma, chroma_between.port)) as agent:
         chroma_between.refuses |= {"/upsert": 403, "/delete": 403, "/add": 403}
         er.async_get(hass).async_update_entity("light.bed_light", name="Moonbeam")
         await settled(hass)
@@ -260,18 +236,14 @@ async def test_chroma_read_only(
 
 
 async def test_a_collection_of_another_embedder(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    embedder: ModelServer,
-    tmp_path: Path,
-    chroma: ChromaServer,
+    hass: HomeAssistant, indexed: Indexed, embedder: ModelServer, chroma: ChromaServer
 ) -> None:
     """One that nobody here fills cannot be searched, which is said until it can."""
-    options = embedding_options(embedder, **chroma_options(chroma), additional_collections=["manuals"])
+    options = chroma_options(chroma) | {"additional_collections": ["manuals"]}
     address = ChromaAddress(host="127.0.0.1", port=chroma.port, database=options["vector_db_database"])
     entries = {"ids": ["1"], "documents": ["boiler"], "embeddings": [[1, 0, 0]], "metadatas": [None]}
     chroma.fill(address, "manuals", entries)
-    async with indexed(hass, model_server, tmp_path, options) as agent:
+    async with indexed(**options) as agent:
         await answers(agent)
         assert issues(hass) == {"collection_mismatch"}
         embedder.dimensions = 3

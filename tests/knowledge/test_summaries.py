@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from custom_components.home_agent.knowledge import summaries
 from custom_components.home_agent.knowledge.house import House
 from custom_components.home_agent.knowledge.semantic import KnowledgeDocument
-from custom_components.home_agent.knowledge.summaries import SummarySource
+from custom_components.home_agent.knowledge.summaries import Summaries
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import Recorder
 from homeassistant.components.recorder.models import StatisticMeanType
@@ -78,11 +78,16 @@ async def count(rooms: QueryHouse, entity_id: str, unit: str, hours: Iterable[di
     await async_wait_recording_done(rooms.hass)
 
 
+async def documents(source: Summaries, rooms: QueryHouse) -> list[KnowledgeDocument]:
+    """Return the documents of now."""
+    return await source.async_documents(await rooms.house.async_snapshot())
+
+
 async def summary(rooms: QueryHouse) -> dict[str, KnowledgeDocument]:
     """Return what is known of the last 24 hours."""
-    source = SummarySource(rooms.hass, rooms.house)
+    source = Summaries(rooms.hass, rooms.house)
     await source.async_refresh()
-    return {document.id: document for document in await source.async_documents()}
+    return {document.id: document for document in await documents(source, rooms)}
 
 
 async def test_time_and_times(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
@@ -123,34 +128,32 @@ async def test_measured_and_counted(rooms: QueryHouse, freezer: FrozenDateTimeFa
 
 async def test_hidden_entities_are_not_told(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
     await record(rooms, freezer, LIGHT, [(5, "on")], area="Kitchen")
-    source = SummarySource(rooms.hass, rooms.house)
+    source = Summaries(rooms.hass, rooms.house)
     await source.async_refresh()
-    assert len(list(await source.async_documents())) == 1
+    assert len(list(await documents(source, rooms))) == 1
     async_expose_entity(rooms.hass, "conversation", LIGHT, should_expose=False)
-    assert list(await source.async_documents()) == []
+    assert list(await documents(source, rooms)) == []
 
 
 async def test_read_at_start_and_every_six_hours(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
     await record(rooms, freezer, LIGHT, [(5, "on")], area="Kitchen")
-    source = SummarySource(rooms.hass, rooms.house)
+    source = Summaries(rooms.hass, rooms.house)
     told: list[None] = []
-    stop_listening = source.async_listen(lambda: told.append(None))
-    stop = source.async_start()
+    stop = source.async_listen(lambda: told.append(None))
     await rooms.hass.async_block_till_done(wait_background_tasks=True)
     assert len(told) == 1
-    (first,) = await source.async_documents()
+    (first,) = await documents(source, rooms)
     assert "Ceiling on 5 h" in first.text
     freezer.move_to(NOON + timedelta(hours=6, minutes=1))
     async_fire_time_changed(rooms.hass)
     await rooms.hass.async_block_till_done(wait_background_tasks=True)
     assert len(told) == 2
-    (second,) = await source.async_documents()
+    (second,) = await documents(source, rooms)
     assert "Ceiling on 11 h" in second.text
     stop()
-    stop_listening()
-    stop = source.async_start()  # another agent, right after: nothing to read again
+    stop = source.async_listen(lambda: told.append(None))  # another agent, right after: nothing to read again
     await rooms.hass.async_block_till_done(wait_background_tasks=True)
-    assert "Ceiling on 11 h 1 min" in next(iter(await source.async_documents())).text
+    assert "Ceiling on 11 h 1 min" in next(iter(await documents(source, rooms))).text
     stop()
 
 
@@ -161,7 +164,7 @@ async def test_failing_database_leaves_the_old_figures(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     await record(rooms, freezer, LIGHT, [(5, "on")])
-    source = SummarySource(rooms.hass, rooms.house)
+    source = Summaries(rooms.hass, rooms.house)
     await source.async_refresh()
 
     def fail(*_: Any) -> None:
@@ -169,6 +172,6 @@ async def test_failing_database_leaves_the_old_figures(
 
     monkeypatch.setattr(summaries, "_read_timed", fail)
     await source.async_refresh()
-    assert len(list(await source.async_documents())) == 1
+    assert len(list(await documents(source, rooms))) == 1
     assert "OperationalError" in caplog.text
     assert "secret" not in caplog.text

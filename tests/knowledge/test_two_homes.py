@@ -74,7 +74,9 @@ async def test_collections_memories_and_histories_stay_apart(
             await agent.hass.async_block_till_done(wait_background_tasks=True)
 
         found = {name: chroma.count(address, name) for name in chroma.names(address)}
-        memories = {name: count for name, count in found.items() if "memories" in name}
+        memories = {
+            name: count for name, count in found.items() if name.startswith("home_agent_memories") and count
+        }
         assert list(memories.values()) == [1, 1]
         homes = [count for name, count in found.items() if name.startswith("home_entities")]
         assert homes[::2] == homes[1::2] != []

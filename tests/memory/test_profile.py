@@ -11,7 +11,6 @@ from custom_components.home_agent.memory.profile import (
     CONFIDENCE,
     Profile,
     default_sensitivity,
-    documents,
 )
 from custom_components.home_agent.memory.records import Origin, ProfileEntry, Sensitivity
 
@@ -95,8 +94,9 @@ def test_what_is_delicate_is_sensitive_from_the_start() -> None:
 
 def test_what_is_sensitive_is_no_knowledge() -> None:
     """It is neither embedded nor found by retrieve_knowledge."""
-    entries = [entry(), entry(key="illness", sensitivity=Sensitivity.SENSITIVE)]
-    (document,) = documents(entries)
+    assert entry(key="illness", sensitivity=Sensitivity.SENSITIVE).document is None
+    document = entry().document
+    assert document is not None
     assert document.text == "food, diet: vegetarian"
     assert document.person == "anna"
 

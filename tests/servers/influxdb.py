@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 import json
 import os
 from pathlib import Path
@@ -166,43 +166,19 @@ class InfluxStandIn(LoopbackServer):
             return "\r\n"
         start, stop = (datetime.fromisoformat(text) for text in found.groups())
         wanted = {
-            column: set(re.findall(rf'r\["{column}"\] == "([^"]*)"', flux))
-            for column in ("domain", "entity_id", "_field")
+            column: set(re.findall(rf'r\["{column}"\] == "([^"]*)"', flux)) for column in ("domain", "_field")
         }
         series: dict[str, list[tuple[datetime, Any]]] = {}
         for (entity_id, name), points in self._series.items():
-            domain, _, object_id = entity_id.partition(".")
-            values = {"domain": domain, "entity_id": object_id, "_field": name}
-            if all(not wanted[column] or values[column] in wanted[column] for column in wanted):
+            if entity_id.partition(".")[0] in wanted["domain"] and name in wanted["_field"]:
                 low, high = (bisect_left(points, moment, key=_moment) for moment in (start, stop))
                 if low < high:
                     series[entity_id] = points[low:high]
-        if step := re.search(r"aggregateWindow\(every: (\d+)s, fn: (\w+)", flux):
-            length = timedelta(seconds=int(step[1]))
-            series = {key: _steps(points, start, stop, length, step[2]) for key, points in series.items()}
         return "\r\n".join(_table(number, key, points) for number, (key, points) in enumerate(series.items()))
 
 
 def _moment(point: tuple[datetime, Any]) -> datetime:
     return point[0]
-
-
-def _steps(
-    points: list[tuple[datetime, Any]], start: datetime, stop: datetime, length: timedelta, function: str
-) -> list[tuple[datetime, Any]]:
-    """Return one value for each step; an empty one has that of the step before."""
-    seconds = length.total_seconds()
-    by_step: dict[float, list[Any]] = {}
-    for moment, value in points:
-        by_step.setdefault(moment.timestamp() // seconds * seconds, []).append(value)
-    begin, found, last = start.timestamp() // seconds * seconds, [], None
-    while begin < stop.timestamp():
-        if values := by_step.get(begin):
-            last = max(values) if function == "max" else sum(values) / len(values)
-        if last is not None:
-            found.append((datetime.fromtimestamp(max(begin, start.timestamp()), UTC), last))
-        begin += seconds
-    return found
 
 
 def _table(number: int, entity_id: str, points: list[tuple[datetime, Any]]) -> str:

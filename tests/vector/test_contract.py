@@ -88,9 +88,9 @@ async def fails(problem: StoreProblem, work: Awaitable[object]) -> None:
     assert 0 < len(caught.value.detail) <= 200
 
 
-async def found(store: VectorStore, *numbers: float, limit: int = 10, **where: Value) -> list[str]:
+async def found(store: VectorStore, *numbers: float, limit: int = 10) -> list[str]:
     """Return the ids that a search finds."""
-    hits = await store.async_search("things", vector(*numbers), limit, where=where or None)
+    hits = await store.async_search("things", vector(*numbers), limit)
     return [hit.id for hit in hits]
 
 
@@ -120,25 +120,6 @@ async def test_empty_collection(store: VectorStore) -> None:
     await store.async_upsert("things", [])
     await store.async_delete("things", [])
     await store.async_delete("things", ["nobody"])
-
-
-async def test_where(store: VectorStore) -> None:
-    await store.async_upsert(
-        "things",
-        [
-            entry("a", (1, 0, 0), metadata={"source": "entity", "floor": 1, "on": True, "weight": 0.5}),
-            entry("b", (0.9, 0.1, 0), metadata={"source": "scene", "floor": 1, "on": False, "weight": 1.5}),
-            entry("c", (0.8, 0.2, 0), metadata={"source": "scene", "floor": 2}),
-            entry("d", (0.7, 0.3, 0)),
-        ],
-    )
-    assert await found(store, 1, 0, 0, source="scene") == ["b", "c"]
-    assert await found(store, 1, 0, 0, source="scene", limit=1) == ["b"]
-    assert await found(store, 1, 0, 0, source="scene", floor=2) == ["c"]
-    assert await found(store, 1, 0, 0, on=True) == ["a"]
-    assert await found(store, 1, 0, 0, weight=1.5) == ["b"]
-    assert await found(store, 1, 0, 0, source="script") == []
-    assert await found(store, 1, 0, 0, floor="1") == []
 
 
 async def test_replacing(store: VectorStore) -> None:
@@ -171,15 +152,15 @@ async def test_many(store: VectorStore) -> None:
     assert len(await found(store, 1, 0, 0, limit=60)) == 50
 
 
-async def test_dropping(store: VectorStore) -> None:
-    await store.async_create("others", MADE_BY)
-    await store.async_drop("things")
-    await store.async_drop("things")
-    assert await store.async_collections() == {"others": MADE_BY}
-    await fails(StoreProblem.MISSING, store.async_search("things", vector(1, 0, 0), 1))
-    await fails(StoreProblem.MISSING, store.async_hashes("things"))
-    await fails(StoreProblem.MISSING, store.async_upsert("things", [entry("a", (1, 0, 0))]))
-    await fails(StoreProblem.MISSING, store.async_delete("things", ["a"]))
+async def test_emptied_and_missing(store: VectorStore) -> None:
+    await store.async_upsert("things", [entry("a", (1, 0, 0))])
+    await store.async_create("things", "other|model|2")
+    assert await store.async_collections() == {"things": "other|model|2"}
+    assert await store.async_hashes("things") == {}
+    await fails(StoreProblem.MISSING, store.async_search("others", vector(1, 0, 0), 1))
+    await fails(StoreProblem.MISSING, store.async_hashes("others"))
+    await fails(StoreProblem.MISSING, store.async_upsert("others", [entry("a", (1, 0, 0))]))
+    await fails(StoreProblem.MISSING, store.async_delete("others", ["a"]))
 
 
 async def reopened(store: VectorStore, open_store: Open) -> VectorStore:

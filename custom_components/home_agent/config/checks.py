@@ -24,8 +24,7 @@ from ..inference.models import Endpoint, ModelServerError
 from ..knowledge.indexer import knowledge_collection
 from ..knowledge.search import async_create_embedder, chroma_address
 from ..knowledge.speaker import PERSON
-from ..memory.learner.learner import influx_source
-from ..memory.learner.sources import InfluxError, InfluxTrouble
+from ..memory.learner.sources import InfluxError, InfluxTrouble, influx_source
 from ..safety.rules import DECISION, PIN
 from ..safety.spoken_numbers import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..settings import defaults_of
@@ -239,7 +238,7 @@ async def _async_try_chroma(hass: HomeAssistant, checked: Checked, address: Chro
     steps: tuple[tuple[Callable[[], Awaitable[Any]], str, InvalidInput], ...] = (
         (api.version, const.CONF_VECTOR_HOST, InvalidInput("not_chroma", **names)),
         (api.find_tenant, const.CONF_VECTOR_TENANT, InvalidInput("tenant_missing", **names)),
-        (partial(api.get, ""), const.CONF_VECTOR_DATABASE, InvalidInput("database_missing", **names)),
+        (partial(api.ask, "GET"), const.CONF_VECTOR_DATABASE, InvalidInput("database_missing", **names)),
         (
             ChromaStore(session, address).async_collections,
             const.CONF_VECTOR_HOST,

@@ -4,19 +4,14 @@ What is not exposed has no name in them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 import re
-from typing import Any, Final, override
+from typing import Any, Final
 
-from homeassistant.const import EVENT_STATE_CHANGED
 from homeassistant.core import (
-    CALLBACK_TYPE,
-    Event,
-    EventStateChangedData,
     HomeAssistant,
     State,
-    callback,
     split_entity_id,
     valid_entity_id,
 )
@@ -33,16 +28,14 @@ from ..idle import in_slices
 from ..regex import lazy_regex
 from ..safety.contents import effects
 from ..texts import clean
-from .house import Area, EntityRecord, Floor, House, HouseSnapshot
-from .semantic import KnowledgeDocument, KnowledgeSource, TextSource
+from .house import Area, EntityRecord, Floor, HouseSnapshot
+from .semantic import KnowledgeDocument, TextSource
 from .spoken_words import ClassWords
 
 NAME_CHARS: Final = 60
 TEXT_CHARS: Final = 80
 MAX_NAMED: Final = 8
 """Things named one by one; of the others the number is said."""
-PRIVATE: Final = lazy_regex(r"code|pin\b|pass|token|secret|key|auth|credential|webhook|url", re.IGNORECASE)
-"""Names of values that are never shown."""
 UNNAMED: Final[Mapping[str, str]] = {
     "automation": "another automation",
     "person": "somebody",
@@ -56,8 +49,6 @@ KNOWN: Final[Mapping[str, str]] = {"sun.sun": "the sun", "zone.home": "home"}
 _IDS = lazy_regex(r"\b(?:states\.)?([a-z_]+\.[a-z0-9_]+)(?:\.state\b)?")
 _DIGITS = lazy_regex(r"\d{4,}")
 _KINDS: Final[Mapping[str, str]] = {
-    "homeassistant": "everything",
-    "media_player": "media players",
     "switch": "switches",
     "climate": "thermostats",
 }
@@ -147,15 +138,13 @@ class Words:
             case str():
                 is_entity = self._is_entity(value)
                 return self.entity(value) if is_entity else _DIGITS.sub("…", clean(value, limit))
-            case list() | tuple() | set() | frozenset():
+            case list() | tuple():
                 return together((self.text(item, limit) for item in value), limit=4)
-            case Mapping():
-                shown = {str(key): item for key, item in value.items() if not PRIVATE.search(str(key))}
-                parts = [f"{key.replace('_', ' ')} {self.text(item, limit)}" for key, item in shown.items()]
-                return clean(", ".join(parts), limit)
-        if isinstance(value, float):
-            return f"{value:g}"
-        return "" if value is None else clean(str(value), limit)
+            case int():
+                return str(value)
+            case float():
+                return f"{value:g}"
+        return ""
 
     def template(self, value: Any) -> str:
         """Return a template, shortened, with names in place of ids."""
@@ -182,27 +171,20 @@ MAX_DEPTH: Final = 10
 MAX_ITEMS: Final = 30
 LEFT_OUT: Final = "…"
 
-BLOCKS: Final = frozenset(
+SHOWN: Final = frozenset(
     (
         *("trigger", "triggers", "condition", "conditions", "action", "actions", "sequence", "parallel"),
         *("if", "then", "else", "choose", "default", "repeat", "count", "for_each", "while", "until"),
         *("and", "or", "not", "wait_for_trigger", "wait_template", "delay", "timeout"),
-        *("service", "service_template", "event", "scene", "stop"),
+        *("service", "service_template", "event", "stop"),
+        *("platform", "id", "attribute", "to", "from", "not_to", "not_from", "state", "match", "for"),
+        *("above", "below", "value_template", "at", "after", "before", "offset", "after_offset"),
+        *("before_offset", "weekday", "days", "hours", "minutes", "seconds", "event_type"),
+        *("source", "topic", "command", "domain", "type", "subtype", "behavior"),
     )
 )
 TYPES: Final = frozenset(("trigger", "platform", "condition"))
 """Their values are names of Home Assistant's own, also if they look like ids of entities."""
-DETAILS: Final = frozenset(
-    (
-        *("platform", "id", "attribute", "to", "from", "not_to", "not_from", "state", "match", "for"),
-        *("above", "below", "value_template", "at", "after", "before", "offset", "after_offset"),
-        *("before_offset", "weekday", "days", "hours", "minutes", "seconds", "event_type", "zone"),
-        *("source", "topic", "command", "domain", "type", "subtype"),
-    )
-)
-TARGETS: Final = frozenset(("entity_id", "device_id", "area_id", "floor_id", "label_id"))
-MERGED: Final = frozenset(("target", "data", "data_template", "options"))
-"""Their contents are shown in the step itself."""
 DATA: Final = frozenset(
     (
         *("brightness_pct", "brightness", "brightness_step_pct", "color_name", "color_temp_kelvin", "kelvin"),
@@ -218,6 +200,8 @@ NUMBERS: Final = frozenset({"counter", "input_number", "number"})
 RECIPIENTS: Final = frozenset({"notify", "tts"})
 """Domains whose actions are named after a recipient or an engine."""
 SCRIPT_ACTIONS: Final = frozenset({"turn_on", "turn_off", "toggle", "reload"})
+NAMED: Final = frozenset(("entity_id", "device_id", "area_id", "floor_id", "label_id", "scene", "zone"))
+"""Keys whose values are ids."""
 
 
 def redacted_yaml(words: Words, config: Any) -> str:
@@ -228,65 +212,47 @@ def redacted_yaml(words: Words, config: Any) -> str:
     return flow_yaml(shown)
 
 
-def redacted_data(words: Words, domain: str, data: Any) -> dict[str, Any]:
+def redacted_data(words: Words, domain: str, data: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the data of an action of a domain as far as it may be shown."""
-    if not isinstance(data, Mapping):
-        return {}
-    shown = {
-        str(key): words.text(value)
-        for key, value in data.items()
-        if value is not None and (key in DATA or (key == "value" and domain in NUMBERS))
-    }
-    if isinstance(brightness := data.get("brightness"), int | float):
-        shown["brightness"] = f"{round(brightness / 2.55)} %"
+    shown: dict[str, Any] = {}
+    for key, value in data.items():
+        if key == "brightness" and isinstance(value, int | float):
+            shown[key] = f"{round(value / 2.55)} %"
+        elif key in DATA or (key == "value" and domain in NUMBERS):
+            shown[key] = words.text(value)
+        elif key in NAMED:
+            shown[key] = _names(words, key, value)
+        elif key == "entities" and isinstance(value, Mapping):
+            shown[key] = _names(words, "entity_id", list(value))
     return shown
 
 
 def _shown(words: Words, value: Any, depth: int) -> Any:
-    """Return the part of a configuration that may be shown: texts, lists and dictionaries."""
     if depth > MAX_DEPTH:
         return LEFT_OUT
-    if isinstance(value, Mapping):
-        return {} if value.get("enabled") is False else _step(words, value, depth)
     if isinstance(value, list | tuple):
         items = [item for part in value[:MAX_ITEMS] if (item := _shown(words, part, depth + 1))]
         return [*items, f"{len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else items
-    return words.text(value)
-
-
-def _step(words: Words, step: Mapping[Any, Any], depth: int) -> dict[str, Any]:
-    shown: dict[str, Any] = {}
-    action = step.get("action") or step.get("service") or ""
-    domain = str(action).partition(".")[0]
-    for key, value in step.items():
-        if key in TARGETS:
-            shown.update(_targets(words, {key: value}))
-        elif key in ("action", "service") and isinstance(value, str):
-            shown[key] = _action(words, value)
-        elif key in TYPES and isinstance(value, str) and not is_template(value):
-            shown[key] = clean(value, TEXT_CHARS)
-        elif key in MERGED:
-            shown.update(_merged(words, key, value, domain))
-        elif key in ("scene", "zone"):
-            shown[key] = _names(words.entity(item) for item in _as_list(value))
-        elif key in BLOCKS or key in DETAILS:
-            shown[key] = _shown(words, value, depth + 1)
-    return {key: value for key, value in shown.items() if value not in ("", [], {})}
-
-
-def _merged(words: Words, key: str, value: Any, domain: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        return {key: words.text(value)} if is_template(value) else {}
-    if key == "options":
-        return {
-            str(name): words.text(option) for name, option in value.items() if not PRIVATE.search(str(name))
-        }
-    if key == "target":
-        return _targets(words, value)
-    shown = {**_targets(words, value), **redacted_data(words, domain, value)}
-    if isinstance(entities := value.get("entities"), Mapping):
-        shown["entities"] = _names(words.entity(entity_id) for entity_id in entities)
-    return shown
+        return words.text(value)
+    if value.get("enabled") is False:
+        return {}
+    shown: dict[str, Any] = {}
+    domain = str(value.get("action") or value.get("service") or "").partition(".")[0]
+    for key, part in value.items():
+        if key in NAMED:
+            shown[key] = _names(words, key, part)
+        elif key in ("action", "service") and isinstance(part, str):
+            shown[key] = _action(words, part)
+        elif key in TYPES and isinstance(part, str) and not is_template(part):
+            shown[key] = clean(part, TEXT_CHARS)
+        elif key in ("target", "data", "data_template") and isinstance(part, Mapping):
+            shown |= redacted_data(words, domain, part)
+        elif key == "options" and isinstance(part, Mapping):
+            shown |= _shown(words, part, depth + 1)
+        elif key in SHOWN:
+            shown[key] = _shown(words, part, depth + 1)
+    return {key: part for key, part in shown.items() if part not in ("", [], {})}
 
 
 def _action(words: Words, action: str) -> str:
@@ -298,32 +264,29 @@ def _action(words: Words, action: str) -> str:
     return words.text(action) if is_template(action) else clean(action, TEXT_CHARS)
 
 
-def _targets(words: Words, given: Mapping[str, Any]) -> dict[str, Any]:
-    hass = words.hass
-
-    def name(found: ar.AreaEntry | fr.FloorEntry | lr.LabelEntry | None, otherwise: str) -> str:
-        return clean(found.name, NAME_CHARS) if found else otherwise
-
-    named: Mapping[str, Callable[[Any], str]] = {
-        "entity_id": lambda value: value if value in ("all", "none") else words.entity(value),
-        "device_id": words.device,
-        "area_id": lambda value: name(ar.async_get(hass).async_get_area(str(value)), "another room"),
-        "floor_id": lambda value: name(fr.async_get(hass).async_get_floor(str(value)), "another floor"),
-        "label_id": lambda value: name(lr.async_get(hass).async_get_label(str(value)), "another label"),
-    }
-    return {key: _names(map(name, _as_list(given[key]))) for key, name in named.items() if key in given}
-
-
-def _names(names: Iterable[str]) -> Any:
-    distinct = list(dict.fromkeys(names))
-    return distinct[0] if len(distinct) == 1 else distinct
-
-
-def _as_list(value: Any) -> Sequence[Any]:
-    """Return ids as a list; a text with commas is several, a template is one."""
+def _names(words: Words, key: str, value: Any) -> Any:
+    """Return the name of what a value means, or several; a text with commas is several, a template is one."""
     if isinstance(value, str) and not is_template(value):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return value if isinstance(value, list | tuple) else [value]
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    names: dict[str, None] = {}
+    for one in value if isinstance(value, list | tuple) else [value]:
+        place: ar.AreaEntry | fr.FloorEntry | lr.LabelEntry | None = None
+        match key:
+            case "device_id":
+                names[words.device(one)] = None
+                continue
+            case "area_id":
+                place = ar.async_get(words.hass).async_get_area(str(one))
+            case "floor_id":
+                place = fr.async_get(words.hass).async_get_floor(str(one))
+            case "label_id":
+                place = lr.async_get(words.hass).async_get_label(str(one))
+            case _:
+                names[one if one in ("all", "none") else words.entity(one)] = None
+                continue
+        unknown = "another room" if key == "area_id" else f"another {key.removesuffix('_id')}"
+        names[clean(place.name, NAME_CHARS) if place else unknown] = None
+    return next(iter(names)) if len(names) == 1 else list(names)
 
 
 def flow_yaml(value: Any) -> str:
@@ -337,8 +300,6 @@ def flow_yaml(value: Any) -> str:
     return str(value)
 
 
-MAX_DOCUMENTS: Final = 1000
-"""Documents of one source; the first by entity id."""
 DESCRIPTION_CHARS: Final = 160
 CONDITIONS_CHARS: Final = 250
 ACTIONS_CHARS: Final = 800
@@ -353,113 +314,74 @@ TOUCHED: Final = 16
 FIELDS: Final = 8
 
 
-RELOADED: Final = {TextSource.AUTOMATION: "automation_reloaded", TextSource.SCENE: "scene_reloaded"}
-"""Events after which everything may differ."""
-
 type TextPart = tuple[str, str, int]
 """A part of a text: its label, what it says, and its most characters."""
 
 
-class ConfiguredSource(KnowledgeSource):
-    """Automations, scripts or scenes, one document each.
+async def async_configured(
+    hass: HomeAssistant, source: TextSource, house: HouseSnapshot
+) -> list[KnowledgeDocument]:
+    """Return automations, scripts or scenes, one document each, a slice of the loop at a time.
 
     Shown is what is exposed itself or names an exposed entity. Entities that are not exposed have no names.
     """
+    states = sorted(hass.states.async_all(source.value), key=lambda item: item.entity_id)
+    return [
+        document
+        async for state in in_slices(states)
+        if (document := _configured(Words(hass, house), source, state))
+    ]
 
-    def __init__(self, hass: HomeAssistant, house: House, source: TextSource) -> None:
-        self._hass = hass
-        self._house = house
-        self.source = source
 
-    @override
-    async def async_documents(self) -> list[KnowledgeDocument]:
-        """Return the documents of now, a slice of the loop at a time."""
-        house = await self._house.async_snapshot()
-        documents: list[KnowledgeDocument] = []
-        states = sorted(self._hass.states.async_all(self.source.value), key=lambda item: item.entity_id)
-        async for state in in_slices(states):
-            if document := self._document(state, Words(self._hass, house)):
-                documents.append(document)
-            if len(documents) >= MAX_DOCUMENTS:
-                break
-        return documents
-
-    @override
-    def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when one is written, loaded or removed."""
-        prefix = f"{self.source.value}."
-
-        @callback
-        def tell(_event: Event[Any]) -> None:
-            changed()
-
-        @callback
-        def comes_or_goes(data: EventStateChangedData) -> bool:
-            return data["entity_id"].startswith(prefix) and None in (data["old_state"], data["new_state"])
-
-        listen = self._hass.bus.async_listen
-        unsubscribe = [listen(EVENT_STATE_CHANGED, tell, event_filter=comes_or_goes)]
-        if event := RELOADED.get(self.source):
-            unsubscribe.append(listen(event, tell))
-
-        @callback
-        def stop() -> None:
-            for each in unsubscribe:
-                each()
-
-        return stop
-
-    def _document(self, state: State, words: Words) -> KnowledgeDocument | None:
-        """Return the document of an entity; None if nothing in it is exposed."""
-        entity_id, exposed = state.entity_id, words.house.entities
-        acted_on: Mapping[str, Any]
-        if self.source is TextSource.SCENE:
-            platform = self._hass.data.get("homeassistant_scene")
-            scene = platform.entities.get(entity_id) if platform is not None else None
-            config = getattr(scene, "scene_config", None)
-            acted_on = config.states if config is not None else {}
-            # Those that live in a bridge have a name and a room only.
-            members = [
-                {
-                    "entity_id": words.entity(member),
-                    "state": words.text(shown.state),
-                    **(redacted_data(words, shown.domain, shown.attributes) if shown.state != "off" else {}),
-                }
-                for member, shown in acted_on.items()
-                if words.record(member) is not None
-            ]
-            parts = [("Sets: ", flow_yaml(members[:TOUCHED]), ACTIONS_CHARS)]
-        else:
-            component = self._hass.data.get(self.source.value)
-            entity = component.get_entity(entity_id) if component is not None else None
-            config = getattr(entity, "raw_config", None)
-            parts = list(_parts(words, self.source, config)) if isinstance(config, Mapping) else []
-            service = "trigger" if self.source is TextSource.AUTOMATION else "turn_on"
-            acts = effects(self._hass, self.source.value, service, [entity_id])
-            acted_on = dict.fromkeys(effect.entity_id for effect in acts if effect.entity_id)
-        touched = [key for key in acted_on if key in exposed and key != entity_id]
-        listed = [words.placed(key) for key in touched[:TOUCHED]]
-        if len(touched) > TOUCHED:
-            listed.append(f"{len(touched) - TOUCHED} more")
-        own = (entity_id,) if entity_id in exposed else ()
-        entity_ids = tuple(dict.fromkeys((*own, *touched, *words.named)))
-        if not entity_ids:
-            return None
-        title = clean(str(state.name), NAME_CHARS) or entity_id
-        sentences = [f"{label}{cut(text, limit)}." for label, text, limit in parts if text]
-        if listed:
-            sentences.append(f"Touches: {together(listed, limit=TOUCHED + 1)}.")
-        return KnowledgeDocument(
-            id=f"{self.source}:{entity_id.partition('.')[2]}",
-            source=self.source,
-            title=title,
-            text=" ".join((f"{title}.", *sentences)),
-            entity_ids=entity_ids,
-        )
+def _configured(words: Words, source: TextSource, state: State) -> KnowledgeDocument | None:
+    entity_id, exposed = state.entity_id, words.house.entities
+    acted_on: Mapping[str, Any]
+    if source is TextSource.SCENE:
+        platform = words.hass.data.get("homeassistant_scene")
+        scene = platform.entities.get(entity_id) if platform is not None else None
+        config = getattr(scene, "scene_config", None)
+        acted_on = config.states if config is not None else {}
+        # Those that live in a bridge have a name and a room only.
+        members = [
+            {
+                "entity_id": words.entity(member),
+                "state": words.text(shown.state),
+                **(redacted_data(words, shown.domain, shown.attributes) if shown.state != "off" else {}),
+            }
+            for member, shown in acted_on.items()
+            if words.record(member) is not None
+        ]
+        parts = [("Sets: ", flow_yaml(members[:TOUCHED]), ACTIONS_CHARS)]
+    else:
+        component = words.hass.data.get(source.value)
+        entity = component.get_entity(entity_id) if component is not None else None
+        config = getattr(entity, "raw_config", None)
+        parts = list(_parts(words, source, config)) if isinstance(config, Mapping) else []
+        service = "trigger" if source is TextSource.AUTOMATION else "turn_on"
+        acts = effects(words.hass, source.value, service, [entity_id])
+        acted_on = dict.fromkeys(effect.entity_id for effect in acts if effect.entity_id)
+    touched = [key for key in acted_on if key in exposed and key != entity_id]
+    listed = [words.placed(key) for key in touched[:TOUCHED]]
+    if len(touched) > TOUCHED:
+        listed.append(f"{len(touched) - TOUCHED} more")
+    own = (entity_id,) if entity_id in exposed else ()
+    entity_ids = tuple(dict.fromkeys((*own, *touched, *words.named)))
+    if not entity_ids:
+        return None
+    title = clean(str(state.name), NAME_CHARS) or entity_id
+    sentences = [f"{label}{cut(text, limit)}." for label, text, limit in parts if text]
+    if listed:
+        sentences.append(f"Touches: {together(listed, limit=TOUCHED + 1)}.")
+    return KnowledgeDocument(
+        id=f"{source}:{entity_id.partition('.')[2]}",
+        source=source,
+        title=title,
+        text=" ".join((f"{title}.", *sentences)),
+        entity_ids=entity_ids,
+    )
 
 
 def _parts(words: Words, source: TextSource, config: Mapping[str, Any]) -> Iterator[TextPart]:
-    """Yield the parts of the text about an automation or a script."""
     description = words.text(str(config.get("description") or ""), DESCRIPTION_CHARS)
     yield "", description.rstrip("."), DESCRIPTION_CHARS
     if source is TextSource.AUTOMATION:
@@ -481,59 +403,47 @@ MAX_LISTED: Final = 30
 """Entities named of one room; of the others the number is said."""
 
 
-class AreaSource(KnowledgeSource):
-    """Rooms with what is exposed in them, and the floors they are on."""
+async def async_places(house: HouseSnapshot) -> list[KnowledgeDocument]:
+    """Return a document for each room and each floor with something exposed in it."""
+    documents = [_place(house, place, [place]) async for place in in_slices(house.areas.values())]
+    async for floor in in_slices(house.floors.values()):
+        rooms = [area for area in house.areas.values() if area.floor_id == floor.floor_id]
+        documents.append(_place(house, floor, rooms))
+    return [document for document in documents if document is not None]
 
-    source = TextSource.AREA
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-
-    @override
-    async def async_documents(self) -> list[KnowledgeDocument]:
-        """Return a document for each room and each floor with something in it."""
-        house = await self._house.async_snapshot()
-        documents = [self._document(house, place, [place]) async for place in in_slices(house.areas.values())]
-        async for floor in in_slices(house.floors.values()):
-            rooms = [area for area in house.areas.values() if area.floor_id == floor.floor_id]
-            documents.append(self._document(house, floor, rooms))
-        return [document for document in documents if document is not None]
-
-    @staticmethod
-    def _document(
-        house: HouseSnapshot, place: Area | Floor, rooms: Sequence[Area]
-    ) -> KnowledgeDocument | None:
-        """Return the document of a room, or of a floor with its rooms; None if nothing is in it."""
-        records = [one for room in rooms for one in house.in_area(room.area_id) if one.category is None]
-        if not records:
-            return None
-        name = clean(place.name, NAME_CHARS)
-        counted = Counter(record.domain for record in records)
-        counts = together(
-            (
-                f"{count} {kind(domain) if count > 1 else domain.replace('_', ' ')}"
-                for domain, count in counted.items()
-            ),
-            limit=MAX_LISTED,
-        )
-        if isinstance(place, Area):
-            floor = house.floors.get(place.floor_id or "")
-            about = f"A room on {clean(floor.name, NAME_CHARS)}." if floor else "A room."
-            measures = {"binary_sensor", "sensor"}
-            records_shown = sorted(records, key=lambda one: (one.domain in measures, one.entity_id))
-            inside = f"In it: {counts}. {_listed(one.name for one in records_shown)}."
-        else:
-            level = f" (level {place.level})" if place.level is not None else ""
-            about = f"A floor{level} with {_listed(room.name for room in rooms)}."
-            inside = f"On it: {counts}."
-        also = [f"Also called {_listed(place.aliases)}."] if place.aliases else []
-        return KnowledgeDocument(
-            id=f"area:{place.area_id}" if isinstance(place, Area) else f"floor:{place.floor_id}",
-            source=TextSource.AREA,
-            title=name,
-            text=" ".join((f"{name}.", about, *also, inside)),
-            entity_ids=tuple(record.entity_id for record in records),
-        )
+def _place(house: HouseSnapshot, place: Area | Floor, rooms: Sequence[Area]) -> KnowledgeDocument | None:
+    """Return the document of a room, or of a floor with its rooms; None if nothing is in it."""
+    records = [one for room in rooms for one in house.in_area(room.area_id) if one.category is None]
+    if not records:
+        return None
+    name = clean(place.name, NAME_CHARS)
+    counted = Counter(record.domain for record in records)
+    counts = together(
+        (
+            f"{count} {kind(domain) if count > 1 else domain.replace('_', ' ')}"
+            for domain, count in counted.items()
+        ),
+        limit=MAX_LISTED,
+    )
+    if isinstance(place, Area):
+        floor = house.floors.get(place.floor_id or "")
+        about = f"A room on {clean(floor.name, NAME_CHARS)}." if floor else "A room."
+        measures = {"binary_sensor", "sensor"}
+        records_shown = sorted(records, key=lambda one: (one.domain in measures, one.entity_id))
+        inside = f"In it: {counts}. {_listed(one.name for one in records_shown)}."
+    else:
+        level = f" (level {place.level})" if place.level is not None else ""
+        about = f"A floor{level} with {_listed(room.name for room in rooms)}."
+        inside = f"On it: {counts}."
+    also = [f"Also called {_listed(place.aliases)}."] if place.aliases else []
+    return KnowledgeDocument(
+        id=f"area:{place.area_id}" if isinstance(place, Area) else f"floor:{place.floor_id}",
+        source=TextSource.AREA,
+        title=name,
+        text=" ".join((f"{name}.", about, *also, inside)),
+        entity_ids=tuple(record.entity_id for record in records),
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

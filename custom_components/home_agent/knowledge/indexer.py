@@ -1,17 +1,21 @@
 """Indexer: keeps the search index in sync with the home."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 import zlib
 
-from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, Event, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.debounce import Debouncer
-from homeassistant.helpers.event import async_track_time_change
+from homeassistant.helpers.event import (
+    async_track_state_added_domain,
+    async_track_state_removed_domain,
+    async_track_time_change,
+)
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 
@@ -19,11 +23,11 @@ from ..const import DOMAIN, EVENT_INDEX_PROGRESS, LOGGER
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..vector.lexical import Document, LexicalIndex
-from .documents import AreaSource, ConfiguredSource, entity_text
+from .documents import async_configured, async_places, entity_text
 from .house import House, HouseSnapshot
-from .semantic import KnowledgeDocument, KnowledgeSource, SemanticIndex, SyncReport, TextSource
+from .semantic import KnowledgeDocument, SemanticIndex, SyncReport, TextSource
 from .spoken_words import ClassWords, async_class_words, known_language
-from .summaries import SummarySource
+from .summaries import Summaries
 
 TITLE_WEIGHT: Final = 1.6
 TEXT_WEIGHT: Final = 0.7
@@ -34,8 +38,11 @@ DOMAINS: Final[Mapping[TextSource, str]] = {
     TextSource.SCRIPT: "script",
 }
 """Sources that Home Assistant has a name for, in the home's language."""
+RELOADED: Final = ("automation_reloaded", "scene_reloaded")
+"""Events after which all of a domain may differ."""
 
 type Documents = Mapping[str, KnowledgeDocument]
+type ReadDocuments = Callable[[HouseSnapshot], Awaitable[Iterable[KnowledgeDocument]]]
 
 
 class HouseKnowledge:
@@ -44,16 +51,11 @@ class HouseKnowledge:
     def __init__(self, hass: HomeAssistant, house: House) -> None:
         self._hass = hass
         self._house = house
-        self._summaries = SummarySource(hass, house)
-        self.sources: tuple[KnowledgeSource, ...] = (
-            *(ConfiguredSource(hass, house, source) for source in DOMAINS),
-            AreaSource(house),
-            self._summaries,
-        )
+        self._summaries = Summaries(hass, house)
         self._documents: Documents = {}
         self._snapshot: HouseSnapshot | None = None
         self._dirty = True
-        self._index: tuple[Documents, str, LexicalIndex] | None = None
+        self._index: tuple[Documents, LexicalIndex] | None = None
         self._lock = asyncio.Lock()
         self._listeners: list[Callable[[], None]] = []
         self._unsubscribe: list[CALLBACK_TYPE] = []
@@ -61,32 +63,25 @@ class HouseKnowledge:
 
     @callback
     def async_use(self) -> CALLBACK_TYPE:
-        """Start for one more agent; return its stop function. The last agent stops the sources."""
+        """Follow what is known for one more agent; return its stop function. The last one stops it."""
+        if not self._users:
+            self._dirty = True
+            self._unsubscribe = [
+                self._house.async_listen(self._on_change),
+                self._summaries.async_listen(self._on_change),
+                async_track_state_added_domain(self._hass, DOMAINS.values(), self._on_change),
+                async_track_state_removed_domain(self._hass, DOMAINS.values(), self._on_change),
+                *(self._hass.bus.async_listen(event, self._on_change) for event in RELOADED),
+            ]
         self._users += 1
-        self.async_start()
 
         @callback
         def leave() -> None:
             self._users -= 1
-            if not self._users:
-                self.async_stop()
+            while self._unsubscribe and not self._users:
+                self._unsubscribe.pop()()
 
         return leave
-
-    @callback
-    def async_start(self) -> None:
-        """Follow the sources, and read the last 24 hours every six."""
-        if not self._unsubscribe:
-            self._dirty = True
-            self._unsubscribe = [source.async_listen(self._on_change) for source in self.sources]
-            self._unsubscribe.append(self._house.async_listen(self._on_change))
-            self._unsubscribe.append(self._summaries.async_start())
-
-    @callback
-    def async_stop(self) -> None:
-        """Stop following."""
-        while self._unsubscribe:
-            self._unsubscribe.pop()()
 
     @callback
     def async_listen(self, listener: Callable[[], None]) -> CALLBACK_TYPE:
@@ -106,29 +101,30 @@ class HouseKnowledge:
             if self._dirty or snapshot is not self._snapshot:
                 self._dirty = False
                 self._snapshot = snapshot
-                self._documents = await self._async_read()
+                self._documents = await self._async_read(snapshot)
             return self._documents
 
     async def async_index(self) -> tuple[Documents, LexicalIndex]:
         """Return the documents and the index of their words."""
         documents = await self.async_documents()
-        language = self._hass.config.language
-        if self._index is None or self._index[0] is not documents or self._index[1] != language:
-            kinds = await self._async_kinds(language)
-            index = await self._hass.async_add_executor_job(_build, documents, kinds)
-            self._index = (documents, language, index)
-        return documents, self._index[2]
+        if self._index is None or self._index[0] is not documents:
+            kinds = await self._async_kinds(self._hass.config.language)
+            self._index = (documents, await self._hass.async_add_executor_job(_build, documents, kinds))
+        return self._index
 
-    async def _async_read(self) -> Documents:
+    async def _async_read(self, house: HouseSnapshot) -> Documents:
         """Return the documents of all sources; one that fails costs its own."""
+        sources: dict[TextSource, ReadDocuments] = {
+            **{source: partial(async_configured, self._hass, source) for source in DOMAINS},
+            TextSource.AREA: async_places,
+            TextSource.SUMMARY: self._summaries.async_documents,
+        }
         found: dict[str, KnowledgeDocument] = {}
-        for source in self.sources:
+        for source, async_read in sources.items():
             try:
-                documents = await source.async_documents()
+                found.update((document.id, document) for document in await async_read(house))
             except Exception:  # noqa: BLE001 - configurations of others are read here
-                LOGGER.exception("What is known of each %s could not be read", source.source)
-                continue
-            found.update((document.id, document) for document in documents)
+                LOGGER.exception("What is known of each %s could not be read", source)
         return found
 
     async def _async_kinds(self, language: str) -> dict[TextSource, str]:
@@ -142,8 +138,7 @@ class HouseKnowledge:
         }
 
     @callback
-    def _on_change(self) -> None:
-        """Note that documents may differ, and tell."""
+    def _on_change(self, _event: Event[Any] | None = None) -> None:
         self._dirty = True
         for listener in self._listeners:
             listener()
@@ -163,8 +158,6 @@ def _build(documents: Documents, kinds: Mapping[TextSource, str]) -> LexicalInde
     )
 
 
-OPEN_SECONDS: Final = 30
-"""Seconds to wait for store and embedder before nothing is reported as indexed."""
 FOLLOW_SECONDS = 20
 """From a change of the home to the update of the index, with whatever else changes until then."""
 NIGHTLY_HOUR = 3
@@ -236,7 +229,6 @@ class Indexer:
             hass, LOGGER, cooldown=FOLLOW_SECONDS, immediate=False, function=self._request
         )
         self._started = self._stopped = False
-        self._opened = asyncio.Event()
         self._running = False
         self._lock = asyncio.Lock()
         self._next: asyncio.Task[IndexReport] | None = None
@@ -255,13 +247,10 @@ class Indexer:
         """Open store and embedder, fill the collections and follow the changes, if an embedder is chosen."""
         if not self._semantic.configured:
             return
-        try:
-            await self._semantic.async_start()
-            if self._stopped:
-                return
-            self._started = True
-        finally:
-            self._opened.set()
+        await self._semantic.async_start()
+        if self._stopped:
+            return
+        self._started = True
         self._semantic.owners[self.collection] = self.async_sync
         self._semantic.owners[self.knowledge_collection] = self.async_sync
         self._unsubscribe = [
@@ -281,7 +270,6 @@ class Indexer:
     async def async_stop(self) -> None:
         """Stop following, and cancel a run that is under way."""
         self._started, self._stopped = False, True
-        self._opened.set()
         self._changed.async_shutdown()
         while self._unsubscribe:
             self._unsubscribe.pop()()
@@ -293,29 +281,13 @@ class Indexer:
     async def async_sync(self) -> IndexReport:
         """Sync both collections; returns when they contain everything that is known now.
 
-        While store and embedder are still being opened, it waits for them.
+        Before store and embedder were opened nothing is done: everything is synced when they are.
         """
-        if self._semantic.configured:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(OPEN_SECONDS):
-                    await self._opened.wait()
         if not self._started:
             return IndexReport(entities=SyncReport(total=0), documents=SyncReport(total=0))
-
-        async def run() -> IndexReport:
-            async with self._lock:
-                self._next = None  # from here on a change is for the next run
-                self._changed.async_cancel()
-                self._running = True
-                self._told()
-                try:
-                    return await self._async_run()
-                finally:
-                    self._running = False
-                    self._told()
-
         if self._next is None:
-            self._next = self._hass.async_create_background_task(run(), "home_agent index", eager_start=False)
+            run = self._async_run()
+            self._next = self._hass.async_create_background_task(run, "home_agent index", eager_start=False)
             self._tasks.add(self._next)
             self._next.add_done_callback(self._tasks.discard)
         return await asyncio.shield(self._next)
@@ -331,20 +303,29 @@ class Indexer:
         return "indexed" if report.indexed else "unchanged" if report.skipped else "failed"
 
     async def _async_run(self) -> IndexReport:
-        house = await self._house.async_snapshot()
-        words = await self._async_words(house)
-        entity_ids = list(house.entities)[:MAX_ENTITIES]
-        entities = [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
-        known = (await self._knowledge.async_documents()).values()
-        documents = [document for document in known if document.source not in self._left_out]
-        report = IndexReport(
-            entities=await self._async_fill(self.collection, entities),
-            documents=await self._async_fill(self.knowledge_collection, documents),
-        )
-        if self._semantic.available:
-            self.size = report.size
-            self.last_sync = dt_util.utcnow()
-        return report
+        async with self._lock:
+            self._next = None  # from here on a change is for the next run
+            self._changed.async_cancel()
+            self._running = True
+            self._told()
+            try:
+                house = await self._house.async_snapshot()
+                words = await self._async_words(house)
+                entity_ids = list(house.entities)[:MAX_ENTITIES]
+                entities = [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
+                known = (await self._knowledge.async_documents()).values()
+                documents = [document for document in known if document.source not in self._left_out]
+                report = IndexReport(
+                    entities=await self._async_fill(self.collection, entities),
+                    documents=await self._async_fill(self.knowledge_collection, documents),
+                )
+                if self._semantic.available:
+                    self.size = report.size
+                    self.last_sync = dt_util.utcnow()
+                return report
+            finally:
+                self._running = False
+                self._told()
 
     async def _async_fill(self, collection: str, documents: Sequence[KnowledgeDocument]) -> SyncReport:
         report = await self._semantic.async_sync(collection, documents)

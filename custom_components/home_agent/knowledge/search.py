@@ -40,9 +40,9 @@ from ..inference.models import ErrorKind, ModelServerError
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..settings import async_part
 from ..texts import words
-from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError, Model
+from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError
 from ..vector.lexical import fuse
-from ..vector.store import StoreProblem, Value, VectorStore, VectorStoreError
+from ..vector.store import StoreProblem, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
 from .semantic import KnowledgeDocument, SemanticIndex, TextSource
 from .spoken_words import domain_words
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 MAX_FOUND: Final = 50
 """Ranked documents; the caller takes as many of them as fit."""
 CANDIDATES: Final = 30
+OF_ALL_SOURCES: Final = 4
+"""Times the candidates are looked at in the store where one source is wanted."""
 MIN_SIMILARITY: Final = 0.25
 WORDS_CUT: Final = 0.5
 """Share of the best score that a document found by words needs."""
@@ -63,8 +65,6 @@ PLACED_WEIGHT: Final = 0.5
 """Of speaking of anything that is surely meant."""
 CALLED: Final = frozenset({TextSource.AUTOMATION, TextSource.SCENE, TextSource.SCRIPT})
 """Sources whose titles are names that people call them by; the name of a room is said for what is in it."""
-INLINE: Final = 100
-"""Documents searched on the event loop; more go to the executor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,10 +115,7 @@ class KnowledgeSearch:
         documents, index = await self._knowledge.async_index()
         allowed = {key for key, document in documents.items() if _is_for(document, question)}
         text, named = question.text, question.named
-        if len(index) <= INLINE:
-            hits = index.search(text, CANDIDATES, allowed)
-        else:
-            hits = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
+        hits = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
         by_words = [key for key, score in hits if score >= WORDS_CUT * hits[0][1]]
         # The documents whose whole title is in the text, the longest title first.
         said = words(text)
@@ -164,11 +161,9 @@ class KnowledgeSearch:
     async def _async_by_meaning(self, question: KnowledgeQuery, allowed: set[str]) -> list[str]:
         if self._semantic is None or not self._semantic.available:
             return []
-        where: Mapping[str, Value] | None = {"source": question.source.value} if question.source else None
-        hits = await self._semantic.async_search(
-            self._collection, question.text, CANDIDATES, MIN_SIMILARITY, where=where
-        )
-        return [hit.id for hit in hits if hit.id in allowed]
+        most = CANDIDATES if question.source is None else CANDIDATES * OF_ALL_SOURCES
+        hits = await self._semantic.async_search(self._collection, question.text, most, MIN_SIMILARITY)
+        return [hit.id for hit in hits if hit.id in allowed][:CANDIDATES]
 
 
 def _is_for(document: KnowledgeDocument, question: KnowledgeQuery) -> bool:
@@ -217,26 +212,6 @@ class ServedModel:
         """Hold nothing: the session is Home Assistant's."""
 
 
-def _served(hass: HomeAssistant, settings: Mapping[str, Any]) -> Model:
-    """Return a model on a server. Raises EmbeddingError if the options do not say which."""
-    try:
-        endpoint = embedding_endpoint(hass, settings)
-    except AuthenticationError as err:
-        raise EmbeddingError(str(err)) from err
-    if not endpoint.model:
-        raise EmbeddingError("no embedding model is named")
-    client = model_client(hass, endpoint, first_byte_timeout=FIRST_BYTE_SECONDS, idle_timeout=IDLE_SECONDS)
-    return ServedModel(client, settings.get(CONF_EMBEDDING_KEEP_ALIVE))
-
-
-_MODELS: Final[Mapping[str, tuple[Sequence[str], Callable[[HomeAssistant, Mapping[str, Any]], Model]]]] = {
-    EMBEDDING_BUILTIN: ((NUMPY, *REQUIREMENTS), lambda _hass, _settings: BuiltinModel()),
-    EMBEDDING_OPENAI: ((NUMPY,), _served),
-    EMBEDDING_OLLAMA: ((NUMPY,), _served),
-}
-"""Per provider: the packages it needs, and the model."""
-
-
 async def async_create_embedder(hass: HomeAssistant, settings: Mapping[str, Any]) -> CachedEmbedder | None:
     """Return the chosen embedder, None if none is chosen.
 
@@ -244,14 +219,28 @@ async def async_create_embedder(hass: HomeAssistant, settings: Mapping[str, Any]
     be made.
     """
     provider = settings.get(CONF_EMBEDDING_PROVIDER, EMBEDDING_NONE)
-    if provider not in _MODELS:
+    if provider not in (EMBEDDING_BUILTIN, EMBEDDING_OPENAI, EMBEDDING_OLLAMA):
         return None
-    packages, make = _MODELS[provider]
+    is_builtin = provider == EMBEDDING_BUILTIN
     try:
-        await async_process_requirements(hass, DOMAIN, list(packages), is_built_in=False)
-    except RequirementsNotFound as err:
-        raise EmbeddingError(f"could not be installed: {', '.join(err.requirements)}") from err
-    return CachedEmbedder(make(hass, settings))
+        await _async_install(hass, NUMPY, *(REQUIREMENTS if is_builtin else ()))
+        endpoint = None if is_builtin else embedding_endpoint(hass, settings)
+    except (RequirementsNotFound, AuthenticationError) as err:
+        raise EmbeddingError(_missing(err) if isinstance(err, RequirementsNotFound) else str(err)) from err
+    if endpoint is None:
+        return CachedEmbedder(BuiltinModel())
+    if not endpoint.model:
+        raise EmbeddingError("no embedding model is named")
+    client = model_client(hass, endpoint, first_byte_timeout=FIRST_BYTE_SECONDS, idle_timeout=IDLE_SECONDS)
+    return CachedEmbedder(ServedModel(client, settings.get(CONF_EMBEDDING_KEEP_ALIVE)))
+
+
+async def _async_install(hass: HomeAssistant, *packages: str) -> None:
+    await async_process_requirements(hass, DOMAIN, list(packages), is_built_in=False)
+
+
+def _missing(err: RequirementsNotFound) -> str:
+    return f"could not be installed: {', '.join(err.requirements)}"
 
 
 def embedder_disclosure(settings: Mapping[str, Any], policy: DataPolicy) -> Disclosure:
@@ -272,10 +261,9 @@ def folder_of(hass: HomeAssistant, entry_id: str) -> Path:
 async def async_open_store(hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any]) -> VectorStore:
     """Return the chosen store, not started yet. Raises VectorStoreError if it cannot be made."""
     try:
-        await async_process_requirements(hass, DOMAIN, [NUMPY], is_built_in=False)
+        await _async_install(hass, NUMPY)
     except RequirementsNotFound as err:
-        missing = ", ".join(err.requirements)
-        raise VectorStoreError(StoreProblem.UNAVAILABLE, f"could not be installed: {missing}") from err
+        raise VectorStoreError(StoreProblem.UNAVAILABLE, _missing(err)) from err
     if settings[CONF_VECTOR_BACKEND] == BACKEND_CHROMA:
         chroma = await async_part(hass, "vector.chroma")
         house, memories = settings[CONF_VECTOR_COLLECTION], settings[CONF_MEMORY_COLLECTION]

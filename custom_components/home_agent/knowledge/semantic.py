@@ -2,14 +2,14 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
 import json
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.helpers.event import async_call_later
@@ -52,19 +52,6 @@ class KnowledgeDocument(NamedTuple):
     """The owner; None is the household."""
 
 
-class KnowledgeSource(Protocol):
-    """One kind of knowledge."""
-
-    source: TextSource
-
-    async def async_documents(self) -> Iterable[KnowledgeDocument]:
-        """Return all documents as of now; takes no time on the event loop."""
-
-    def async_listen(self, _changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when documents may differ for another reason than the home; return how to stop."""
-        return lambda: None
-
-
 if TYPE_CHECKING:
     from ..vector.store import Vector
 
@@ -73,28 +60,18 @@ FIRST_PAUSE = 15
 LONGEST_PAUSE = 600
 """Seconds between two tries; each pause is twice the one before."""
 FORGOTTEN_SECONDS = 1800
-"""A part that worked for so long starts with the first pause again."""
+"""An index that worked for so long starts with the first pause again."""
 
 
 class Part(StrEnum):
     """What can fail on its own."""
 
     STORE = "store"
-    WRITING = "writing"
-    """The store can be searched but takes nothing."""
     EMBEDDER = "embedder"
 
 
-ISSUES = {
-    Part.STORE: "vector_store_unavailable",
-    Part.WRITING: "vector_store_unwritable",
-    Part.EMBEDDER: "embedder_unavailable",
-}
-REFUSED = {
-    Part.STORE: "vector_store_refused",
-    Part.WRITING: "vector_store_unwritable",
-    Part.EMBEDDER: "embedder_refused",
-}
+ISSUES = {Part.STORE: "vector_store", Part.EMBEDDER: "embedder"}
+"""How the translation keys of the issues of a part begin."""
 
 
 class Fault(NamedTuple):
@@ -102,116 +79,6 @@ class Fault(NamedTuple):
 
     issue: str
     detail: str
-
-
-@dataclass(slots=True)
-class _Trying:
-    """How a part is tried again."""
-
-    tries: int = 0
-    well_since: float = 0.0
-    planned: CALLBACK_TYPE | None = None
-    running: asyncio.Task[None] | None = None
-
-
-class Health:
-    """Keeps the faults of one entry.
-
-    A fault is tried again at once; the issue appears when that fails too, and goes when a try succeeds.
-    """
-
-    def __init__(
-        self,
-        hass: HomeAssistant,
-        entry_id: str,
-        title: str,
-        *,
-        emitter: EventEmitter,
-        probe: Callable[[Part], Awaitable[None]],
-        recovered: Callable[[Part], None],
-    ) -> None:
-        self._hass = hass
-        self._entry_id = entry_id
-        self._title = title
-        self._emitter = emitter
-        self._probe = probe
-        self._recovered = recovered
-        self.faults: dict[Part, Fault] = {}
-        self._parts = {part: _Trying() for part in Part}
-        self._closed = False
-
-    @callback
-    def note(self, part: Part, err: Exception) -> None:
-        """Note that a part failed, and plan to try it again."""
-        if self._closed:
-            return
-        new = part not in self.faults
-        fault = self.faults[part] = _fault(part, err)
-        if not new:
-            return
-        LOGGER.warning("%s: the %s of the vector index failed: %s", self._title, part.value, fault.detail)
-        self._emitter.fire_error("index", err, fault.detail, part=part.value)
-        trying = self._parts[part]
-        if self._hass.loop.time() - trying.well_since > FORGOTTEN_SECONDS:
-            trying.tries = 0
-        self._plan(part)
-
-    async def async_close(self) -> None:
-        """Stop trying and take the issues back."""
-        self._closed = True
-        tasks = [trying.running for trying in self._parts.values() if trying.running]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        for part, trying in self._parts.items():
-            if trying.planned is not None:
-                trying.planned()
-            withdraw(self._hass, self._issue_id(part))
-
-    @callback
-    def _plan(self, part: Part) -> None:
-        """Try a part at once if this is the first time, else report it and try it after a pause."""
-        trying = self._parts[part]
-
-        @callback
-        def begin(_now: datetime | None = None) -> None:
-            trying.planned = None
-            trying.tries += 1
-            trying.running = self._hass.async_create_background_task(
-                self._async_try(part), f"home_agent try the {part.value} again", eager_start=False
-            )
-
-        if not trying.tries:
-            begin()
-            return
-        fault = self.faults[part]
-        report(
-            self._hass,
-            self._issue_id(part),
-            fault.issue,
-            fix={"entry_id": self._entry_id},
-            title=self._title,
-            error=fault.detail,
-        )
-        pause = min(FIRST_PAUSE * 2 ** (trying.tries - 1), LONGEST_PAUSE)
-        trying.planned = async_call_later(self._hass, pause, HassJob(begin, cancel_on_shutdown=True))
-
-    async def _async_try(self, part: Part) -> None:
-        try:
-            await self._probe(part)
-        except Exception as err:  # noqa: BLE001 - whatever it is, it does not work yet
-            self.faults[part] = _fault(part, err)
-            self._plan(part)
-            return
-        del self.faults[part]
-        self._parts[part].well_since = self._hass.loop.time()
-        withdraw(self._hass, self._issue_id(part))
-        LOGGER.info("%s: the %s of the vector index works", self._title, part.value)
-        self._recovered(part)
-
-    def _issue_id(self, part: Part) -> str:
-        return f"vector_{part.value}_{self._entry_id}"
 
 
 def _fault(part: Part, err: Exception) -> Fault:
@@ -223,9 +90,10 @@ def _fault(part: Part, err: Exception) -> Fault:
             refused, detail = err.refused, err.detail
         case TimeoutError():
             detail = "no answer in time"
-    return Fault((REFUSED if refused else ISSUES)[part], detail[:200])
+    return Fault(f"{ISSUES[part]}_{'refused' if refused else 'unavailable'}", detail[:200])
 
 
+UNWRITABLE = "vector_writing"
 BATCH = 64
 WITHOUT_WORDS = frozenset({TextSource.MEMORY, TextSource.PROFILE})
 """Of these a store gets vectors and ids alone: some stores keep deleted texts in their files."""
@@ -270,7 +138,6 @@ def _uncached_probe_text() -> str:
 
 
 def _metadata(document: KnowledgeDocument) -> dict[str, Value]:
-    """Return the metadata of a text, which `where` can filter by."""
     return {
         "source": document.source.value,
         "title": document.title,
@@ -289,21 +156,19 @@ type Owner = Callable[[], Awaitable[object]]
 
 @dataclass(slots=True)
 class _Collection:
-    """What is known of one collection."""
-
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     filling: asyncio.Task[None] | None = None
-    unwritten: bool = False
-    is_empty: bool = False
-    """Whether it has no documents, so that the store has no such collection."""
+    refused: bool = False
+    """Whether the store did not take what was written last."""
 
 
 class SemanticIndex:
     """Joins a store of vectors and an embedder, for one entry.
 
-    No method raises: a fault makes the index unavailable, becomes a repair issue, and is tried again in
-    the background with growing pauses. What fills a collection registers in `owners` and is asked to fill it
-    again when it no longer exists, was made by another embedder, or when a fault is over.
+    No method raises. A fault makes the index unavailable and is tried again at once; if that fails too it
+    becomes a repair issue, and is tried again in the background with growing pauses. What fills a collection
+    registers in `owners` and is asked to fill it again when it no longer exists, was made by another
+    embedder, or when a fault is over.
     """
 
     def __init__(
@@ -324,12 +189,13 @@ class SemanticIndex:
         self._open_embedder = open_embedder
         self._store: VectorStore | None = None
         self._embedder: CachedEmbedder | None = None
-        self.health = Health(
-            hass, entry_id, title, emitter=emitter, probe=self._async_probe, recovered=self._refill_all
-        )
+        self.faults: dict[Part, Fault] = {}
+        self._tries = 0
+        self._well_since = 0.0
+        self._next_try: CALLBACK_TYPE | None = None
+        self._trying: asyncio.Task[None] | None = None
         self.owners: dict[str, Owner] = {}
-        self._made_by: dict[str, str | None] | None = None
-        self._made_now: str | None = None
+        self._made_now = ""
         self._collections: defaultdict[str, _Collection] = defaultdict(_Collection)
         self._failed_search: tuple[str, Vector] | None = None
         self._closed = False
@@ -342,9 +208,7 @@ class SemanticIndex:
     @property
     def available(self) -> bool:
         """Return whether both parts are there and well, and it is known which embedder it is."""
-        faults = self.health.faults
-        opened = self._store is not None and self._made_now is not None
-        return opened and not self._closed and Part.STORE not in faults and Part.EMBEDDER not in faults
+        return bool(self._store and self._made_now and not self._closed and not self.faults)
 
     async def async_start(self) -> None:
         """Open store and embedder; what cannot be opened is tried again in the background."""
@@ -353,44 +217,41 @@ class SemanticIndex:
             try:
                 await self._async_probe(part)
             except Exception as err:  # noqa: BLE001 - also what an installation of packages raises
-                self.health.note(part, err)
+                self._note(part, err)
 
         if self.configured:
             await asyncio.gather(open_part(Part.STORE), open_part(Part.EMBEDDER))
         if self.available:
             self._refill_all()  # an early query was answered as if nothing was indexed
 
-    async def async_missing(self, collection: str) -> bool | None:
-        """Return whether there is no such collection; None if that cannot be found out now."""
+    async def async_collections(self) -> Mapping[str, str | None] | None:
+        """Return the collections with the fingerprint of their embedders; None if that is not known now.
+
+        One that another program filled has none: it is searched and never changed.
+        """
         if not self.available or self._store is None:
             return None
         try:
             async with asyncio.timeout(SEARCH_SECONDS):
-                return collection not in await self._async_collections(self._store)
+                return await self._store.async_collections()
         except (VectorStoreError, TimeoutError) as err:
-            self.health.note(Part.STORE, err)
+            self._note(Part.STORE, err)
             return None
-
-    async def async_is_foreign(self, collection: str) -> bool:
-        """Return whether another program filled a collection: it is searched and never changed."""
-        there = await self.async_missing(collection) is False
-        return there and self._made_by is not None and self._made_by.get(collection, "") is None
-
-    async def _async_collections(self, store: VectorStore) -> Mapping[str, str | None]:
-        """Return by which embedder each collection was made, as it was known last."""
-        if self._made_by is None:
-            self._made_by = dict(await store.async_collections())
-        return self._made_by
 
     async def async_close(self) -> None:
         """Stop what runs, write what is not written, and let go."""
         self._closed = True
-        await self.health.async_close()
-        tasks = [state.filling for state in self._collections.values() if state.filling]
+        if self._next_try is not None:
+            self._next_try()
+        tasks = [
+            task for task in (self._trying, *(one.filling for one in self._collections.values())) if task
+        ]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        for issue_id in (UNWRITABLE, *(f"vector_{part}" for part in Part)):
+            withdraw(self._hass, f"{issue_id}_{self._entry_id}")
         for collection in self._collections:
             withdraw(self._hass, self._issue_id(collection))
         if self._embedder is not None:
@@ -407,13 +268,10 @@ class SemanticIndex:
         query: str,
         limit: int,
         threshold: float = 0.0,
-        where: Mapping[str, Value] | None = None,
     ) -> list[Hit]:
         """Return the closest matches, best first; none if the search fails now."""
         store, embedder = self._store, self._embedder
-        if not self.available or store is None or embedder is None or not query.strip():
-            return []
-        if limit < 1 or self._collections[collection].is_empty:
+        if not self.available or store is None or embedder is None or limit < 1 or not query.strip():
             return []
         part = Part.EMBEDDER
         try:
@@ -421,14 +279,12 @@ class SemanticIndex:
                 (vector,) = await embedder.async_embed([query])
                 part = Part.STORE
                 self._made_now = _fingerprint(embedder, vector)
-                await self._async_check(store, collection, self._made_now)
-                hits = await store.async_search(collection, vector, limit, where=where)
+                hits = await store.async_search(collection, vector, limit, made_by=self._made_now)
         except VectorStoreError as err:
             if err.problem not in (StoreProblem.MISSING, StoreProblem.DIMENSION):
                 self._failed_search = (collection, vector)
-                self.health.note(part, err)
+                self._note(part, err)
                 return []
-            self._made_by = None
             if collection in self.owners:
                 self._refill(collection)
             elif err.problem is StoreProblem.DIMENSION:  # not ours, so it is left alone
@@ -442,7 +298,7 @@ class SemanticIndex:
                 )
             return []
         except (EmbeddingError, TimeoutError) as err:
-            self.health.note(part, err)
+            self._note(part, err)
             return []
         withdraw(self._hass, self._issue_id(collection))
         hits = [hit for hit in hits if hit.similarity >= threshold]
@@ -470,16 +326,17 @@ class SemanticIndex:
         all there is, and nothing is deleted.
         """
         report = SyncReport(total=len(documents))
-        state = self._collections[collection]
-        async with state.lock:
-            try:
-                await self._async_fill(collection, documents, report, complete=complete)
-            except EmbeddingError as err:
-                self.health.note(Part.EMBEDDER, err)
-            except VectorStoreError as err:
-                self._note_unwritten(collection, err)
-            else:
-                state.unwritten = False
+        store, embedder = self._store, self._embedder
+        if self.available and store is not None and embedder is not None:
+            async with self._collections[collection].lock:
+                try:
+                    await self._async_fill(store, embedder, collection, documents, report, complete=complete)
+                except EmbeddingError as err:
+                    self._note(Part.EMBEDDER, err)
+                except VectorStoreError as err:
+                    self._note_unwritten(collection, err)
+                else:
+                    self._note_written(collection, report.indexed)
         report.failed = report.total - report.indexed - report.skipped
         return report
 
@@ -496,71 +353,54 @@ class SemanticIndex:
 
     async def _async_fill(
         self,
+        store: VectorStore,
+        embedder: CachedEmbedder,
         collection: str,
         documents: Sequence[KnowledgeDocument],
         report: SyncReport,
         *,
         complete: bool,
     ) -> None:
-        """Do a sync, counting in the report. Raises what failed."""
-        store, embedder = self._store, self._embedder
-        if not self.available or store is None or embedder is None:
-            return
         made_by = (await store.async_collections()).get(collection)
-        state = self._collections[collection]
-        state.is_empty = complete and not documents
-        if state.is_empty:
-            await store.async_drop(collection)
-            return
-        try:
-            kept = await store.async_hashes(collection) if made_by and made_by == self._made_now else {}
-            hashes: dict[str, str] = {}
-            async for document in in_slices(documents):
-                content = json.dumps([document.text, _metadata(document)], ensure_ascii=False)
-                digest = blake2b(content.encode(errors="replace"), digest_size=16)
-                hashes[document.id] = digest.hexdigest()
-            pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
-            report.skipped = len(documents) - len(pending)
-            if complete and (gone := kept.keys() - hashes.keys()):
-                await store.async_delete(collection, gone)
-            made_by = made_by if kept else None
-            while pending:
-                batch, pending = pending[:BATCH], pending[BATCH:]
-                if not (vectors := await _async_vectors(embedder, batch)):
-                    continue
-                made_now = _fingerprint(embedder, next(iter(vectors.values())))
-                if made_by != made_now:
-                    await store.async_create(collection, made_now)
-                    made_by = made_now
-                    asked = {document.id for document in batch}
-                    pending = [document for document in documents if document.id not in asked]
-                    report.indexed = report.skipped = 0
-                entries = [
-                    Entry(
-                        id=document.id,
-                        text="" if document.source in WITHOUT_WORDS else document.text,
-                        vector=vectors[document.id],
-                        content_hash=hashes[document.id],
-                        metadata=_metadata(document),
-                    )
-                    for document in batch
-                    if document.id in vectors
-                ]
-                await store.async_upsert(collection, entries)
-                report.indexed += len(entries)
-        finally:
-            self._made_by = None
-
-    async def _async_check(self, store: VectorStore, collection: str, made_now: str) -> None:
-        """Raise VectorStoreError if a collection no longer exists or was made by another embedder."""
-        if collection not in (known := await self._async_collections(store)):
-            self._made_by = None
-            known = await self._async_collections(store)
-        if collection not in known:
-            raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
-        made_by = known[collection]
-        if made_by is not None and made_by != made_now:
-            raise VectorStoreError(StoreProblem.DIMENSION, f"{collection} was made by {made_by}")
+        made_now = self._made_now
+        if made_by == made_now:
+            kept = await store.async_hashes(collection)
+        else:
+            await store.async_create(collection, made_now)
+            kept = {}
+        hashes: dict[str, str] = {}
+        async for document in in_slices(documents):
+            content = json.dumps([document.text, _metadata(document)], ensure_ascii=False)
+            digest = blake2b(content.encode(errors="replace"), digest_size=16)
+            hashes[document.id] = digest.hexdigest()
+        pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
+        report.skipped = len(documents) - len(pending)
+        if complete and (gone := kept.keys() - hashes.keys()):
+            await store.async_delete(collection, gone)
+        while pending:
+            batch, pending = pending[:BATCH], pending[BATCH:]
+            if not (vectors := await _async_vectors(embedder, batch)):
+                continue
+            if (new := _fingerprint(embedder, next(iter(vectors.values())))) != made_now:
+                # The model was replaced meanwhile, so the collection is made anew.
+                self._made_now = made_now = new
+                await store.async_create(collection, made_now)
+                asked = {document.id for document in batch}
+                pending = [document for document in documents if document.id not in asked]
+                report.indexed = report.skipped = 0
+            entries = [
+                Entry(
+                    id=document.id,
+                    text="" if document.source in WITHOUT_WORDS else document.text,
+                    vector=vectors[document.id],
+                    content_hash=hashes[document.id],
+                    metadata=_metadata(document),
+                )
+                for document in batch
+                if document.id in vectors
+            ]
+            await store.async_upsert(collection, entries)
+            report.indexed += len(entries)
 
     async def _async_probe(self, part: Part) -> None:
         """Open a part, or find out whether it works again. Raises what is wrong."""
@@ -576,24 +416,14 @@ class SemanticIndex:
                         return
                     self._store = store
                 async with asyncio.timeout(TRY_SECONDS):
-                    self._made_by = dict(await self._store.async_collections())
-                    if self._failed_search is not None and self._failed_search[0] in self._made_by:
+                    await self._store.async_collections()
+                    if self._failed_search is not None:
                         try:
                             await self._store.async_search(*self._failed_search, 1)
                         except VectorStoreError as err:
                             if err.problem not in (StoreProblem.MISSING, StoreProblem.DIMENSION):
                                 raise
                 self._failed_search = None
-            case Part.WRITING:
-                states = self._collections
-                for collection in [name for name, state in states.items() if state.unwritten]:
-                    if (owner := self.owners.get(collection)) is None:
-                        states[collection].unwritten = False
-                    else:
-                        await owner()
-                if any(state.unwritten for state in states.values()):
-                    detail = self.health.faults[Part.WRITING].detail
-                    raise VectorStoreError(StoreProblem.REFUSED, detail)
             case Part.EMBEDDER:  # it works when it answers as fast as a search needs it
                 if self._embedder is None:
                     assert self._open_embedder is not None
@@ -609,8 +439,72 @@ class SemanticIndex:
                         return
 
     @callback
-    def _refill_all(self, recovered: Part | None = None) -> None:
-        for collection in self.owners if recovered is not Part.WRITING else ():
+    def _note(self, part: Part, err: Exception) -> None:
+        """Note that a part failed, and try it again: at once if the index was well for long."""
+        if self._closed:
+            return
+        new = part not in self.faults
+        fault = self.faults[part] = _fault(part, err)
+        if not new:
+            return
+        LOGGER.warning("%s: the %s of the vector index failed: %s", self._title, part, fault.detail)
+        self._emitter.fire_error("index", err, fault.detail, part=part.value)
+        if self._trying is not None or self._next_try is not None:
+            return
+        if self._hass.loop.time() - self._well_since > FORGOTTEN_SECONDS:
+            self._tries = 0
+        self._plan()
+
+    @callback
+    def _plan(self) -> None:
+        """Report what is wrong and try it again after a pause; the first time it is tried at once instead."""
+
+        @callback
+        def begin(_now: datetime | None = None) -> None:
+            self._next_try = None
+            self._tries += 1
+            name = "home_agent try the vector index again"
+            self._trying = self._hass.async_create_background_task(self._async_try(), name, eager_start=False)
+
+        if not self._tries:
+            begin()
+            return
+        for part, fault in self.faults.items():
+            self._report(f"vector_{part}", fault)
+        pause = min(FIRST_PAUSE * 2 ** (self._tries - 1), LONGEST_PAUSE)
+        self._next_try = async_call_later(self._hass, pause, HassJob(begin, cancel_on_shutdown=True))
+
+    async def _async_try(self) -> None:
+        for part in list(self.faults):
+            try:
+                await self._async_probe(part)
+            except Exception as err:  # noqa: BLE001 - whatever it is, it does not work yet
+                self.faults[part] = _fault(part, err)
+                continue
+            del self.faults[part]
+            withdraw(self._hass, f"vector_{part}_{self._entry_id}")
+            LOGGER.info("%s: the %s of the vector index works", self._title, part)
+        self._trying = None
+        if self.faults:
+            self._plan()
+            return
+        self._well_since = self._hass.loop.time()
+        self._refill_all()
+
+    @callback
+    def _report(self, issue_id: str, fault: Fault) -> None:
+        report(
+            self._hass,
+            f"{issue_id}_{self._entry_id}",
+            fault.issue,
+            fix={"entry_id": self._entry_id},
+            title=self._title,
+            error=fault.detail,
+        )
+
+    @callback
+    def _refill_all(self) -> None:
+        for collection in self.owners:
             self._refill(collection)
 
     @callback
@@ -630,11 +524,24 @@ class SemanticIndex:
 
     @callback
     def _note_unwritten(self, collection: str, err: VectorStoreError) -> None:
-        """A collection could not be written; a store that refuses may still be searched."""
-        self._made_by = None
-        self._collections[collection].unwritten = True
-        refused = err.problem is StoreProblem.REFUSED
-        self.health.note(Part.WRITING if refused else Part.STORE, err)
+        """A collection could not be written; a store that refuses that may still be searched."""
+        if err.problem is not StoreProblem.REFUSED:
+            self._note(Part.STORE, err)
+        elif not self._closed:
+            self._collections[collection].refused = True
+            LOGGER.warning("%s: the vector store takes nothing: %s", self._title, err.detail)
+            self._report(UNWRITABLE, Fault("vector_store_unwritable", err.detail))
+
+    @callback
+    def _note_written(self, collection: str, indexed: int) -> None:
+        """A collection is up to date; what the store refused is written if it takes something again."""
+        self._collections[collection].refused = False
+        refused = [name for name, state in self._collections.items() if state.refused]
+        if not refused:
+            withdraw(self._hass, f"{UNWRITABLE}_{self._entry_id}")
+        for name in refused if indexed else ():
+            if name in self.owners:
+                self._refill(name)
 
     def _issue_id(self, collection: str) -> str:
         return f"collection_mismatch_{self._entry_id}_{collection}"

@@ -23,7 +23,7 @@ from ..safety.firewall import firewall
 from ..texts import fold_letters, words as split
 from .memories import Memories, SaveOutcome, make_memory
 from .records import Memory, MemoryType, Origin, Provenance
-from .sentences import holds_secret, is_grounded, is_households, likeness
+from .sentences import holds_secret, is_grounded, is_households
 
 MAX_CANDIDATES: Final = 5
 """Candidates taken from one reply."""
@@ -66,14 +66,6 @@ Answer with JSON only: \
 {{"memories": [{{"content": "...", "type": "...", "importance": 0.5, "about": "speaker"}}]}}"""
 
 _THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_KINDS: Final[Mapping[str, MemoryType]] = {
-    **{kind.value: kind for kind in MemoryType},
-    "preferences": MemoryType.PREFERENCE,
-    "liking": MemoryType.PREFERENCE,
-    "facts": MemoryType.FACT,
-    "events": MemoryType.EVENT,
-    "plan": MemoryType.CONTEXT,
-}
 _CONTENT_KEYS: Final = ("content", "memory", "text", "fact")
 _LIST_KEYS: Final = ("memories", "facts", "items", "results")
 
@@ -101,7 +93,6 @@ def read_candidates(reply: str) -> list[Candidate] | None:
 
 
 def _candidate(item: object) -> Candidate | None:
-    """Return one item as a candidate; None if it is empty."""
     if not isinstance(item, dict):
         return None
     content = next((item[key] for key in _CONTENT_KEYS if isinstance(item.get(key), str)), "")
@@ -112,9 +103,10 @@ def _candidate(item: object) -> Candidate | None:
     if isinstance(importance, (int, float)) and not isinstance(importance, bool) and importance >= 0:
         given = float(importance)
     about = str(item.get("about", "speaker")).strip().lower()
+    written = str(item.get("type", "")).strip().lower()
     return Candidate(
         content=content.strip(),
-        type=_KINDS.get(str(item.get("type", "")).strip().lower(), MemoryType.FACT),
+        type=next((kind for kind in MemoryType if written.startswith(kind)), MemoryType.FACT),
         importance=min(given / next((scale for scale in SCALES if given <= scale), SCALES[-1]), 1.0),
         household=about in {"household", "family", "home", "house", "everyone", "everybody"},
     )
@@ -154,24 +146,14 @@ class Candidate(NamedTuple):
     household: bool = False
 
 
-class _QualityPatterns(NamedTuple):
-    """Patterns of all languages, for folded text."""
-
-    state: re.Pattern[str]
-    """A sentence that ends with a state; `is on March 15` does not."""
-    reading: re.Pattern[str]
-    """A measured value."""
-    habit: re.Pattern[str]
-    """The sentence is about something that happens repeatedly."""
-    meta: re.Pattern[str]
-    instruction: re.Pattern[str]
-
-
 @composed
-def _patterns() -> _QualityPatterns:
-    """Return the patterns, each composed by language: a verb of one with a state of another says nothing."""
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    """Return patterns for folded text, each composed by language.
 
-    def sources(language: str) -> tuple[str, ...]:
+    A verb of one language with a state of another says nothing.
+    """
+
+    def sources(language: str) -> dict[str, str]:
         def any_word(*tables: str) -> str:
             return any_of((entry for table in tables for entry in words(language, table)), fold_letters)
 
@@ -179,16 +161,17 @@ def _patterns() -> _QualityPatterns:
         states = any_word("questions.states", "memory.states")
         at, units = any_word("memory.at"), any_word("memory.units")
         subject, may = any_word("memory.meta"), any_word("memory.may")
-        return (
-            rf"{be}(?: {now})? {states}(?: {now})?\W*$",
-            rf"{be}(?: {now}| {at})? -?\d+(?:[.,]\d+)? ?(?:{UNITS}|{units})\W*",
-            any_word("memory.habits"),
-            f"{any_word('memory.speakers')} {any_word('memory.requests')}|{subject}",
-            f"{any_word('memory.instructions')}|{subject} {may} {any_word('memory.powers')}",
-        )
+        return {
+            # A sentence that ends with a state; "is on March 15" does not. Or a measured value.
+            "transient": rf"{be}(?: {now})? {states}(?: {now})?\W*$"
+            rf"|{be}(?: {now}| {at})? -?\d+(?:[.,]\d+)? ?(?:{UNITS}|{units})\W*",
+            "habit": any_word("memory.habits"),
+            "meta": f"{any_word('memory.speakers')} {any_word('memory.requests')}|{subject}",
+            "instruction": f"{any_word('memory.instructions')}|{subject} {may} {any_word('memory.powers')}",
+        }
 
-    by_pattern = zip(*map(sources, languages()), strict=True)
-    return _QualityPatterns(*(lazy_regex("|".join(each)) for each in by_pattern))
+    by_language = [sources(language) for language in languages()]
+    return {name: lazy_regex("|".join(each[name] for each in by_language)) for name in by_language[0]}
 
 
 def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
@@ -198,16 +181,15 @@ def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
     """
     content = candidate.content.strip()
     folded = fold_letters(content)
-    patterns = _patterns()
     if len([word for word in split(content) if len(word) > 1 or word.isdigit()]) < LEAST_WORDS:
         return Reason.EMPTY
-    shows_state = patterns.state.search(folded) or patterns.reading.search(folded)
+    found = {name: bool(pattern.search(folded)) for name, pattern in _patterns().items()}
     checks = (
         (content.endswith(("?", "\uff1f", "\u061f")), Reason.QUESTION),
         (holds_secret(content), Reason.SECRET),
-        (patterns.instruction.search(folded), Reason.INSTRUCTION),
-        (patterns.meta.search(folded), Reason.META),
-        (shows_state and not patterns.habit.search(folded), Reason.TRANSIENT),
+        (found["instruction"], Reason.INSTRUCTION),
+        (found["meta"], Reason.META),
+        (found["transient"] and not found["habit"], Reason.TRANSIENT),
         (candidate.importance < least_importance, Reason.UNIMPORTANT),
     )
     return next((reason for applies, reason in checks if applies), None)
@@ -284,7 +266,9 @@ class Extractor:
     def forget(self, memories: Iterable[Memory]) -> None:
         """Forget rejected candidates that match what a person wants to forget."""
         texts = [memory.content for memory in memories]
-        kept = [item for item in self.refused if not any(likeness(item.content, text) for text in texts)]
+        kept = [
+            item for item in self.refused if not any(is_grounded(item.content, text, "") for text in texts)
+        ]
         self.refused = deque(kept, MAX_REFUSED)
 
     async def _async_look_at(self, conversation_id: str, exchange: Exchange) -> bool:
@@ -320,19 +304,17 @@ class Extractor:
 
     async def _async_keep(self, candidate: Candidate, exchange: Exchange) -> Reason | None:
         """Remember something, or note why not; return the reason."""
-        speaker = exchange.speaker
+        speaker, content = exchange.speaker, candidate.content
+        name = speaker.person or ""
+        shared = candidate.household and is_households(content, exchange.said, name)
         reason = refusal(candidate, self._least_importance)
-        if reason is None and not is_grounded(candidate.content, exchange.said, speaker.person or ""):
+        if reason is None and not is_grounded(content, exchange.said, name):
             reason = Reason.NOT_SAID
-        shared = candidate.household and is_households(candidate.content, exchange.said, speaker.person or "")
-        if reason is None and not shared and speaker.person_id is None:
-            reason = Reason.NOBODY
-        if (
-            reason is None
-            and speaker.person_id is None
-            and firewall.clean(candidate.content, addressed=True).found
-        ):
-            reason = Reason.INSTRUCTION
+        if reason is None and speaker.person_id is None:
+            if not shared:
+                reason = Reason.NOBODY
+            elif firewall.clean(content, addressed=True).found:
+                reason = Reason.INSTRUCTION
         if reason is None:
             outcome, _ = await self._memories.async_remember(
                 make_memory(

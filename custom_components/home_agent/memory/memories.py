@@ -1,6 +1,6 @@
 """Memories of one agent: search, merging and removal."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -21,7 +21,7 @@ from ..const import (
 )
 from ..errors import ValidationError
 from ..events import EventEmitter
-from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, TextSource
+from ..knowledge.semantic import SemanticIndex
 from ..store import Content, EntryStore, dump, read_list
 from ..texts import clean
 from ..timespans import read_span
@@ -37,8 +37,6 @@ from .records import (
     merged,
     read_earlier_memory,
     read_memory,
-    same_scope,
-    stored_event,
     strength,
 )
 from .sentences import WordIndex, differ
@@ -106,12 +104,10 @@ class Kept[T: (Memory, ProfileEntry)]:
         changed: Callable[[], None],
         flush: Callable[[], Awaitable[bool]],
         read: Callable[[Any], T],
-        documents: Callable[[Iterable[T]], Sequence[KnowledgeDocument]],
     ) -> None:
         self._note_change = changed
         self.async_flush = flush
         self._read: Callable[[Any], T] = read
-        self._documents: Callable[[Iterable[T]], Sequence[KnowledgeDocument]] = documents
         self._kept: dict[str, T] = {}
         self._words = WordIndex()
         self.index: SemanticIndex | None = None
@@ -175,7 +171,8 @@ class Kept[T: (Memory, ProfileEntry)]:
     async def async_sync(self) -> None:
         """Sync the vectors; existing ones are not embedded again."""
         if self.index is not None:
-            await self.index.async_sync(self._collection, self._documents(self._kept.values()))
+            listed = [document for item in self._kept.values() if (document := item.document)]
+            await self.index.async_sync(self._collection, listed)
 
     async def _async_ranked(
         self, query: str, words: str, limit: int, allows: Callable[[str], bool], least_meaning: float
@@ -199,8 +196,8 @@ class Kept[T: (Memory, ProfileEntry)]:
         self._put(item)
         self._note_change()
         if self.index is not None:
-            if listed := self._documents([item]):
-                await self.index.async_sync(self._collection, listed, complete=False)
+            if document := item.document:
+                await self.index.async_sync(self._collection, [document], complete=False)
             else:
                 await self.index.async_remove(self._collection, [item.id])
         return item
@@ -219,7 +216,7 @@ class Memories(Kept[Memory]):
             if self.on_change is not None:
                 self.on_change()
 
-        super().__init__(note_change, flush, read_memory, documents)
+        super().__init__(note_change, flush, read_memory)
         self.settings = MemorySettings()
         self._emitter: EventEmitter | None = None
         self.on_change: Callable[[], None] | None = None
@@ -372,24 +369,29 @@ class Memories(Kept[Memory]):
         return gone + await self.async_drop(self._weakest(len(self._learned()) - self.settings.most, now))
 
     def _announced(self, memory: Memory, context: Context | None) -> Memory:
-        """Fire the event of a memory that is new or was corrected; return the memory."""
+        """Fire the event of a memory that is new or was corrected, without its content; return the memory."""
         if self._emitter is not None:
-            self._emitter.fire(EVENT_MEMORY_STORED, stored_event(memory), context)
+            data = {
+                "memory_id": memory.id,
+                "memory_type": memory.type.value,
+                "person": memory.person,
+                "source": memory.origin.value,
+                "private": memory.private,
+            }
+            self._emitter.fire(EVENT_MEMORY_STORED, data, context)
         return memory
 
     async def _async_find_duplicate(self, new: Memory) -> Memory | None:
-        for memory_id, _ in self._words.alike(new.content, self.settings.dedup_threshold):
-            memory = self._kept[memory_id]
-            if same_scope(memory, new) and not differ(memory.content, new.content):
-                return memory
-        if self.index is None or new.private:
-            return None
-        hits = await self.index.async_search(
-            self._collection, new.content, SEMANTIC_HITS, self.settings.dedup_threshold
-        )
-        near = [self._kept[hit.id] for hit in hits if hit.id in self._kept]
-        same = (memory for memory in near if same_scope(memory, new))
-        return next((memory for memory in same if not differ(memory.content, new.content)), None)
+        """Return what says the same of the same person, for the same eyes and of the same name if any."""
+        threshold = self.settings.dedup_threshold
+        keys = [key for key, _ in self._words.alike(new.content, threshold)]
+        if self.index is not None and not new.private:
+            hits = await self.index.async_search(self._collection, new.content, SEMANTIC_HITS, threshold)
+            keys += [hit.id for hit in hits]
+        near = (self._kept[key] for key in keys if key in self._kept)
+        scope = (new.person, new.private, new.learned)
+        same = (one for one in near if (one.person, one.private, one.learned) == scope)
+        return next((one for one in same if not differ(one.content, new.content)), None)
 
     def _make_room(self, new: Memory) -> bool:
         """Return whether there is space; the weakest memory goes if it is weaker than the new one."""
@@ -436,21 +438,6 @@ def make_memory(
         accessed_at=heard.at,
         provenance=(heard,),
     )
-
-
-def documents(memories: Iterable[Memory]) -> Sequence[KnowledgeDocument]:
-    """Return memories as documents to embed; private ones are found by their words only."""
-    return [
-        KnowledgeDocument(
-            id=memory.id,
-            source=TextSource.MEMORY,
-            title=memory.type.value,
-            text=memory.content,
-            person=memory.person,
-        )
-        for memory in memories
-        if not memory.private
-    ]
 
 
 STORE_KEY = f"{DOMAIN}.memories"

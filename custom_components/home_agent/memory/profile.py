@@ -1,6 +1,6 @@
 """Profiles: facts about each person and the household, one value for each key."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 
 from ..const import DOMAIN
 from ..errors import PermissionDenied, ValidationError
-from ..knowledge.semantic import KnowledgeDocument, TextSource
+from ..knowledge.semantic import KnowledgeDocument
 from ..safety.disclosure import Disclosure
 from ..store import EntryStore
 from ..texts import clean, fold_letters, words
@@ -68,7 +68,7 @@ class Profile(Kept[ProfileEntry]):
     """The profile entries of one agent."""
 
     def __init__(self, changed: Callable[[], None], flush: Callable[[], Awaitable[bool]]) -> None:
-        super().__init__(changed, flush, read_entry, documents)
+        super().__init__(changed, flush, read_entry)
 
     @callback
     def entries(self, may_see: Callable[[ProfileEntry], bool], category: str = "") -> list[ProfileEntry]:
@@ -137,7 +137,8 @@ class Profile(Kept[ProfileEntry]):
     ) -> list[KnowledgeDocument]:
         """Return the entries that this person may see with this model as documents, best first."""
         may_see = partial(is_entry_visible, person_id=person_id, model=model)
-        return documents(await self.async_search(text, FOUND, may_see=may_see))
+        entries = await self.async_search(text, FOUND, may_see=may_see)
+        return [document for entry in entries if (document := entry.document)]
 
     @callback
     def always_relevant(self, may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
@@ -150,7 +151,6 @@ class Profile(Kept[ProfileEntry]):
         return self._of(DIET, may_see)
 
     def _of(self, keys: frozenset[str], may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
-        """Return the entries of keys or categories, without sensitive ones."""
         return [
             entry
             for entry in self.entries(may_see)
@@ -191,18 +191,3 @@ def default_sensitivity(category: str, key: str, person: str | None) -> Sensitiv
     if person is None or fold_letters(key) in CALLED:
         return Sensitivity.PUBLIC
     return Sensitivity.PRIVATE
-
-
-def documents(entries: Iterable[ProfileEntry]) -> list[KnowledgeDocument]:
-    """Return entries as documents, without sensitive ones."""
-    return [
-        KnowledgeDocument(
-            id=entry.id,
-            source=TextSource.PROFILE,
-            title=f"{entry.category}, {entry.key}",
-            text=entry.text,
-            person=entry.person,
-        )
-        for entry in entries
-        if entry.sensitivity is not Sensitivity.SENSITIVE
-    ]

@@ -7,6 +7,7 @@ from enum import StrEnum
 from math import log1p
 from typing import Any, Final
 
+from ..knowledge.semantic import KnowledgeDocument, TextSource
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..store import load
 from ..texts import fold_letters
@@ -85,6 +86,15 @@ class Memory:
     def text(self) -> str:
         """Return the sentence by which it is found."""
         return self.content
+
+    @property
+    def document(self) -> KnowledgeDocument | None:
+        """Return what is embedded of it; a private one is found by its words only."""
+        if self.private:
+            return None
+        return KnowledgeDocument(
+            self.id, TextSource.MEMORY, self.type.value, self.content, person=self.person
+        )
 
     @property
     def texts(self) -> list[str]:
@@ -191,6 +201,14 @@ class ProfileEntry:
         """Return the entry as it is read."""
         return f"{self.category}, {self.key}: {self.value}"
 
+    @property
+    def document(self) -> KnowledgeDocument | None:
+        """Return what is embedded of it and found as knowledge; nothing of a sensitive one is."""
+        if self.sensitivity is Sensitivity.SENSITIVE:
+            return None
+        title = f"{self.category}, {self.key}"
+        return KnowledgeDocument(self.id, TextSource.PROFILE, title, self.text, person=self.person)
+
 
 def read_entry(stored: Mapping[str, Any]) -> ProfileEntry:
     """Return a stored entry. Raises one of `UNREADABLE` for invalid data."""
@@ -240,19 +258,3 @@ def merged(old: Memory, new: Memory) -> Memory:
         expires_at=None if told else new.expires_at,
         provenance=(*old.provenance, *new.provenance)[-MAX_PROVENANCE:],
     )
-
-
-def same_scope(one: Memory, other: Memory) -> bool:
-    """Return whether two memories are of the same person, for the same eyes, and of the same name if any."""
-    return (one.person, one.private, one.learned) == (other.person, other.private, other.learned)
-
-
-def stored_event(memory: Memory) -> dict[str, Any]:
-    """Return the data of the event of a stored memory; events are recorded, so it has no content."""
-    return {
-        "memory_id": memory.id,
-        "memory_type": memory.type.value,
-        "person": memory.person,
-        "source": memory.origin.value,
-        "private": memory.private,
-    }

@@ -1,10 +1,10 @@
 """Analysis of sentences: requests to remember, their subject, and the similarity of two sentences."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from itertools import islice
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..languages import languages, words as table_words
 from ..languages.lexicon import all_words, any_of
@@ -23,37 +23,25 @@ _KEY: Final = lazy_regex(r"(?<!\w)(?:sk|pk|ghp|gho|xox[abp]|eyj|akia|aiza)[-_a-z
 _ACCOUNT: Final = lazy_regex(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?(?!\w)")
 
 
-class _SecretWords(NamedTuple):
-    """Patterns of words for secrets, for folded text."""
-
-    password: re.Pattern[str]
-    """Any word behind it may be the secret."""
-    code: re.Pattern[str]
-    """A word with digits behind it is the secret."""
-    said: re.Pattern[str]
-    """What follows an "is" or a colon."""
-    before: re.Pattern[str]
-    """An "is" that the text ends with, but for some words: 4711 is the code of the alarm."""
-    participle: re.Pattern[str]
-    """The password is installed."""
-
-
 @composed
-def _secret_words() -> _SecretWords:
-    """Return the patterns of all languages; a language without words for codes has those for keys."""
+def _secret_words() -> Mapping[str, re.Pattern[str]]:
+    """Return patterns of all languages for folded text; one without words for codes has those for keys."""
     codes = (
         code
         for language in languages()
         for code in table_words(language, "secrets.codes") or table_words(language, "secrets.key_words")
     )
     passwords = (f"*{word}" for word in all_words("secrets.passwords"))
-    return _SecretWords(
-        password=lazy_regex(any_of(passwords, fold_letters)),
-        code=lazy_regex(any_of(codes, fold_letters)),
-        said=lazy_regex(rf"(?:{any_of(all_words('secrets.is'), fold_letters)}|[:=])\s*(\S{{4,}})"),
-        before=lazy_regex(rf"{any_of(all_words('secrets.is'), fold_letters)}(?:\s\S{{1,20}}){{0,3}}\s*$"),
-        participle=lazy_regex(rf"{any_of(all_words('secrets.participles'), fold_letters)}\W*$"),
-    )
+    is_ = any_of(all_words("secrets.is"), fold_letters)
+    participles = any_of(all_words("secrets.participles"), fold_letters)
+    patterns = {
+        "password": any_of(passwords, fold_letters),  # any word behind it may be the secret
+        "code": any_of(codes, fold_letters),  # a word with digits behind it is the secret
+        "said": rf"(?:{is_}|[:=])\s*(\S{{4,}})",
+        "before": rf"{is_}(?:\s\S{{1,20}}){{0,3}}\s*$",  # 4711 is the code of the alarm
+        "participle": rf"{participles}\W*$",  # the password is installed
+    }
+    return {name: lazy_regex(pattern) for name, pattern in patterns.items()}
 
 
 def holds_secret(text: str) -> bool:
@@ -70,22 +58,22 @@ def holds_secret(text: str) -> bool:
         return True
     # The text behind the first such word covers the others too.
     known = _secret_words()
-    for pattern in (known.password, known.code):
+    for pattern in (known["password"], known["code"]):
         if (named := pattern.search(folded)) and _tells_code(folded[named.end() :]):
             return True
         if (
             named
-            and (said := known.before.search(folded, 0, named.start()))
+            and (said := known["before"].search(folded, 0, named.start()))
             and _tells_code(folded[: said.start()])
         ):
             return True
     said = None
-    for named in known.password.finditer(folded):
+    for named in known["password"].finditer(folded):
         if said is None or said.start() < named.end():
-            said = known.said.search(folded, named.end())
+            said = known["said"].search(folded, named.end())
             if said is None:
                 return False
-            if not known.participle.match(said.group(1)):
+            if not known["participle"].match(said.group(1)):
                 return True
     return False
 
@@ -173,33 +161,14 @@ TELLER: Final = frozenset(
 _WORD: Final = lazy_regex(r"[^\W\d_][\w'\u2019-]*")
 
 
-class _SpeechPatterns(NamedTuple):
-    """Patterns of words of all languages, for folded text."""
-
-    recall: re.Pattern[str]
-    remember: re.Pattern[str]
-    change: re.Pattern[str]
-    group: re.Pattern[str]
-    myself: re.Pattern[str]
-    called: re.Pattern[str]
-    addition: re.Pattern[str]
-    correction: re.Pattern[str]
-
-
 @composed
-def _patterns() -> _SpeechPatterns:
-    tables = (
-        ("memory.recall",),
-        ("memory.remember",),
-        ("firewall.keep",),
-        ("memory.group",),
-        ("memory.self",),
-        ("memory.called",),
-        ("memory.additions",),
-        ("memory.corrections", "memory.negations"),
-    )
-    entries = ([entry for name in names for entry in all_words(name)] for names in tables)
-    return _SpeechPatterns(*(lazy_regex(any_of(each, fold_letters)) for each in entries))
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    """Return patterns of the words of all languages, for folded text, by their table."""
+    tables = ("additions", "called", "corrections", "group", "recall", "remember", "self")
+    entries = {name: all_words(f"memory.{name}") for name in tables}
+    entries["change"] = all_words("firewall.keep")
+    entries["corrections"] = (*entries["corrections"], *all_words("memory.negations"))
+    return {name: lazy_regex(any_of(each, fold_letters)) for name, each in entries.items()}
 
 
 @cache
@@ -211,7 +180,7 @@ def negations() -> frozenset[str]:
 def asks_to_remember(sentence: str) -> bool:
     """Return whether a sentence asks to remember something, rather than for a memory."""
     folded = fold_letters(sentence)
-    return not _patterns().recall.search(folded) and bool(_patterns().remember.search(folded))
+    return not _patterns()["recall"].search(folded) and bool(_patterns()["remember"].search(folded))
 
 
 def asks_to_change(sentence: str, text: str, name: str) -> bool:
@@ -219,7 +188,7 @@ def asks_to_change(sentence: str, text: str, name: str) -> bool:
 
     Nothing that somebody else wrote can be the reason. `name` is the speaker's.
     """
-    asked = asks_to_remember(sentence) or _patterns().change.search(fold_letters(sentence))
+    asked = asks_to_remember(sentence) or _patterns()["change"].search(fold_letters(sentence))
     return bool(asked) and is_own_words(text, sentence, name)
 
 
@@ -229,9 +198,9 @@ def is_households(content: str, said: str, name: str) -> bool:
     A person who says "I" and not "we", or whose name is in the content, speaks of themselves.
     """
     folded = fold_letters(said)
-    if _patterns().group.search(folded):
+    if _patterns()["group"].search(folded):
         return True
-    return not _patterns().myself.search(folded) and set(words(name)).isdisjoint(words(content))
+    return not _patterns()["self"].search(folded) and set(words(name)).isdisjoint(words(content))
 
 
 def name_told(content: str, said: str, known: str, ordinary: Collection[str]) -> str | None:
@@ -243,7 +212,7 @@ def name_told(content: str, said: str, known: str, ordinary: Collection[str]) ->
     folded = fold_letters(said)
     if (
         not negations().isdisjoint((*words(said), *words(content)))
-        or (asked := _patterns().called.search(folded)) is None
+        or (asked := _patterns()["called"].search(folded)) is None
     ):
         return None
     written = {fold_letters(word): word for word in _WORD.findall(content)}
@@ -252,20 +221,8 @@ def name_told(content: str, said: str, known: str, ordinary: Collection[str]) ->
     return next((written[word] for word in strange if word in written), None)
 
 
-def likeness(one: str, other: str) -> float:
-    """Return how much of the words of two sentences is shared, from 0 to 1.
-
-    Sentences with other numbers, or of which one denies what the other says, share nothing: they are not
-    the same thing said twice, whatever else is alike.
-    """
-    mine, theirs = set(words(one)), set(words(other))
-    if not mine or not theirs or differ(one, other):
-        return 0.0
-    return 2 * len(mine & theirs) / (len(mine) + len(theirs))
-
-
 def differ(one: str, other: str) -> bool:
-    """Return whether two sentences cannot mean the same: other numbers, or one denies."""
+    """Return whether two sentences are not the same said twice: they have other numbers, or one denies."""
     mine, theirs = set(words(one)), set(words(other))
     numbers = {word for word in mine ^ theirs if any(char.isdigit() for char in word)}
     return bool(numbers) or mine.isdisjoint(negations()) != theirs.isdisjoint(negations())
@@ -307,7 +264,7 @@ ALIKE: Final = 0.5
 def corrects(said: str) -> bool:
     """Return whether a sentence takes something back, rather than only adding to it."""
     folded = fold_letters(said)
-    return not _patterns().addition.search(folded) and bool(_patterns().correction.search(folded))
+    return not _patterns()["additions"].search(folded) and bool(_patterns()["corrections"].search(folded))
 
 
 def takes_back(known: str, new: str, said: str, name: str) -> bool:
@@ -333,5 +290,4 @@ def _telling(text: str) -> set[str]:
 
 
 def _stems(text: str) -> set[str]:
-    """Return all words of a text without their endings."""
     return {word[:STEM] for word in words(text)}

@@ -1,6 +1,6 @@
 """Names that people use for a device and the home does not know: each is a memory of the household.
 
-A memory "reading lamp means Sofa Lamp" is shown, searched and forgotten like any other one; while nobody
+A memory "reading lamp = Sofa Lamp" is shown, searched and forgotten like any other one; while nobody
 rewrites it, the name is an alias in the home as the agents see it, and none of Home Assistant's own.
 """
 
@@ -83,7 +83,7 @@ class LearnNameTool(HomeAgentTool):
         )
         learned = LearnedName(**args)
         record = run.house.entities.get(learned.entity_id)
-        content = f"{learned.name} means {(record and record.name) or learned.entity_id}"
+        content = f"{learned.name} = {(record and record.name) or learned.entity_id}"
         memory = replace(make_memory(content, importance=0.8, heard=heard), learned=learned)
         _, memory = await self._memories.async_remember(memory, speaker.context)
         call = ServiceCall(domain=DOMAIN, service=LEARN_NAME, entity_ids=(), data={"memory": memory.id})

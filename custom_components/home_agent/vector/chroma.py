@@ -18,7 +18,7 @@ from yarl import URL
 from ..inference.models import server_message, shorten
 from ..inference.transport import failure, fetch
 from ..regex import lazy_regex
-from .store import Entry, Hit, StoreProblem, Value, VectorStoreError
+from .store import Entry, Hit, StoreProblem, VectorStoreError, check_maker
 
 if TYPE_CHECKING:
     from .store import Vector
@@ -83,7 +83,7 @@ class ChromaAPI:
     async def check(self) -> int:
         """Reach the database; return how many entries the server takes at once."""
         try:
-            await self._request("GET", self._database)
+            await self.ask("GET")
         except VectorStoreError as err:
             if err.problem is not StoreProblem.MISSING:
                 raise
@@ -104,17 +104,9 @@ class ChromaAPI:
         """Ask for the tenant; MISSING if there is none of this name."""
         await self._request("GET", f"/tenants/{_part(self._address.tenant)}")
 
-    async def get(self, path: str) -> Any:
-        """Return the answer to a question about the database."""
-        return await self._request("GET", self._database + path)
-
-    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send something to the database and return the answer."""
-        return await self._request("POST", self._database + path, body)
-
-    async def delete(self, path: str) -> None:
-        """Delete something of the database."""
-        await self._request("DELETE", self._database + path)
+    async def ask(self, method: str, path: str = "", body: Mapping[str, Any] | None = None) -> Any:
+        """Return the answer to a request about the database."""
+        return await self._request(method, self._database + path, body)
 
     async def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         try:
@@ -175,7 +167,6 @@ def _part(name: str) -> str:
 
 
 def _unreadable() -> VectorStoreError:
-    """Return the error about an answer that is not Chroma's."""
     return VectorStoreError(StoreProblem.INVALID, "the server's answer cannot be read")
 
 
@@ -244,7 +235,7 @@ class ChromaStore:
         """Return the collections, those of other programs too; they have no fingerprint."""
         found: dict[str, KnownCollection] = {}
         for page in range(MAX_PAGES):
-            answer = await self._api.get(f"/collections?limit={PAGE}&offset={page * PAGE}")
+            answer = await self._api.ask("GET", f"/collections?limit={PAGE}&offset={page * PAGE}")
             if not isinstance(answer, list):
                 raise _unreadable()
             found.update({known.name: known for known in map(_read_known, answer)})
@@ -271,7 +262,7 @@ class ChromaStore:
         """Make an empty collection; one of ours is emptied. REFUSED where another program filled it."""
         known = await self._look_up(collection)
         if known is not None:
-            if known.fingerprint is None and await self._api.get(f"{known.path}/count"):
+            if known.fingerprint is None and await self._api.ask("GET", f"{known.path}/count"):
                 raise _foreign(collection)
             await self._delete(collection)
         whose = {HOME: self._home} if self._home else {}
@@ -280,18 +271,10 @@ class ChromaStore:
             "metadata": {SPACE: COSINE, FINGERPRINT: fingerprint, **whose},
             "get_or_create": True,
         }
-        known = self._judged(_read_known(await self._api.post("/collections", body)))
+        known = self._judged(_read_known(await self._api.ask("POST", "/collections", body)))
         if known.fingerprint != fingerprint:
             raise VectorStoreError(StoreProblem.INVALID, "somebody else made the collection at the same time")
         self._known[collection] = known
-
-    async def async_drop(self, collection: str) -> None:
-        """Remove a collection of ours."""
-        known = await self._look_up(collection)
-        if known is not None and known.fingerprint is None:
-            raise _foreign(collection)
-        if known is not None:
-            await self._delete(collection)
 
     async def async_hashes(self, collection: str) -> Mapping[str, str]:
         """Return the content hash of each id; it is empty for what other programs put there."""
@@ -324,17 +307,16 @@ class ChromaStore:
             await self._post(collection, "delete", {"ids": list(batch)}, ours=True)
 
     async def async_search(
-        self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
+        self, collection: str, vector: Vector, limit: int, *, made_by: str | None = None
     ) -> list[Hit]:
         """Return the closest entries, best first."""
         if limit < 1:
             return []
         _check_numbers([vector])
         known = await self._find(collection)
+        check_maker(known.fingerprint, made_by)
         included = ["documents", "metadatas", "distances"]
-        body: dict[str, Any] = {"query_embeddings": [vector], "n_results": limit, "include": included}
-        if conditions := [{key: {"$eq": value}} for key, value in (where or {}).items()]:
-            body["where"] = conditions[0] if len(conditions) == 1 else {"$and": conditions}
+        body = {"query_embeddings": [vector], "n_results": limit, "include": included}
         answer = await self._post(collection, "query", body)
         hits: list[Hit] = []
         for key, text, metadata, distance in _columns(answer, "ids", *included, first=True):
@@ -355,23 +337,18 @@ class ChromaStore:
         self._known.clear()
 
     async def _post(self, collection: str, verb: str, body: Mapping[str, Any], *, ours: bool = False) -> Any:
-        """Send something to a collection, once more if it has been recreated meanwhile."""
+        """Send something to a collection; one that somebody made again is looked up the next time."""
         known = await self._find(collection)
         if ours and known.fingerprint is None:
             raise _foreign(collection)
         try:
-            return await self._api.post(f"{known.path}/{verb}", body)
+            return await self._api.ask("POST", f"{known.path}/{verb}", body)
         except VectorStoreError as err:
-            if err.problem is not StoreProblem.MISSING:
-                raise
-            self._known.pop(collection, None)
-        again = await self._find(collection)
-        if again.fingerprint != known.fingerprint or again.per_distance != known.per_distance:
-            raise VectorStoreError(StoreProblem.MISSING, f"the collection {collection} is another one now")
-        return await self._api.post(f"{again.path}/{verb}", body)
+            if err.problem is StoreProblem.MISSING:
+                self._known.pop(collection, None)
+            raise
 
     async def _find(self, collection: str) -> KnownCollection:
-        """Return a collection. Raises VectorStoreError if there is none."""
         known = self._known.get(collection) or await self._look_up(collection)
         if known is None:
             raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
@@ -381,7 +358,7 @@ class ChromaStore:
         self._known.pop(collection, None)
         name = self._names.get(collection, collection)
         try:
-            known = self._judged(_read_known(await self._api.get(f"/collections/{quote(name, safe='')}")))
+            known = self._judged(_read_known(await self._api.ask("GET", f"/collections/{_part(name)}")))
         except VectorStoreError as err:
             if err.problem is StoreProblem.MISSING:
                 return None
@@ -396,7 +373,7 @@ class ChromaStore:
         self._known.pop(collection, None)
         name = self._names.get(collection, collection)
         try:
-            await self._api.delete(f"/collections/{quote(name, safe='')}")
+            await self._api.ask("DELETE", f"/collections/{_part(name)}")
         except VectorStoreError as err:
             if err.problem is not StoreProblem.MISSING:
                 raise
@@ -418,7 +395,6 @@ def _space(found: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
 
 
 def _read_known(answer: Any) -> KnownCollection:
-    """Read the server's description of a collection. Raises VectorStoreError."""
     try:
         metadata = _metadata(answer.get("metadata"))
         fingerprint = metadata.get(FINGERPRINT)
@@ -449,11 +425,9 @@ def _columns(answer: Any, *names: str, first: bool = False) -> list[tuple[Any, .
 
 
 def _metadata(value: Any) -> dict[str, Any]:
-    """Return the metadata, empty if there is none."""
     return value if isinstance(value, dict) else {}
 
 
 def _foreign(collection: str) -> VectorStoreError:
-    """Return the error about a collection that must not be changed."""
     detail = f"another program filled the collection {collection}; choose another name"
     return VectorStoreError(StoreProblem.REFUSED, detail)

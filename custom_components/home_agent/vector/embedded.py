@@ -17,7 +17,7 @@ from atomicwrites import AtomicWriter  # type: ignore[import-untyped]
 import numpy as np
 import numpy.typing as npt
 
-from .store import Entry, Hit, StoreProblem, Value, Vector, VectorStoreError
+from .store import Entry, Hit, StoreProblem, Value, Vector, VectorStoreError, check_maker
 
 type Numbers = npt.NDArray[np.float32]
 
@@ -94,7 +94,7 @@ class Table:
             return self
         return type(self)(self.fingerprint, [self._rows[place] for place in kept], self._vectors[kept])
 
-    def search(self, vector: Vector, limit: int, where: Mapping[str, Value] | None = None) -> list[Hit]:
+    def search(self, vector: Vector, limit: int) -> list[Hit]:
         """Return the closest rows, best first. Raises VectorStoreError."""
         if limit < 1 or not self._rows:
             return []
@@ -106,18 +106,9 @@ class Table:
             raise VectorStoreError(StoreProblem.INVALID, "the vector holds what is no number")
         # Row by row: a product of matrices is spread over threads, and those wait for busy processors.
         scores = np.vecdot(self._vectors, query / np.float32(length or 1))
-        # With their types: 1 is neither true nor "1".
-        conditions = {(key, type(value), value) for key, value in (where or {}).items()}
-        hits: list[Hit] = []
-        for place in np.argsort(-scores, kind="stable").tolist():
-            row = self._rows[place]
-            if not conditions.issubset({(key, type(value), value) for key, value in row.metadata.items()}):
-                continue
-            similarity = min(1.0, max(0.0, float(scores[place])))
-            hits.append(Hit(id=row.id, text=row.text, similarity=similarity, metadata=row.metadata))
-            if len(hits) == limit:
-                break
-        return hits
+        best = np.argsort(-scores, kind="stable")[:limit].tolist()
+        nearest = ((self._rows[place], min(1.0, max(0.0, float(scores[place])))) for place in best)
+        return [Hit(row.id, row.text, similarity, row.metadata) for row, similarity in nearest]
 
     def save(self, path: Path, collection: str) -> None:
         """Replace the file of this table. Raises OSError; the file is then what it was."""
@@ -202,16 +193,6 @@ class EmbeddedStore:
         async with self._changing:
             self._replace(collection, Table(fingerprint))
 
-    async def async_drop(self, collection: str) -> None:
-        """Remove a collection, and its file at once."""
-        path = self._folder / file_name(collection)
-        async with self._changing, self._saving:
-            try:
-                await self._finish(lambda: path.unlink(missing_ok=True))
-            except OSError as err:
-                raise _failed(err) from err
-            self._tables.pop(collection, None)
-
     async def async_hashes(self, collection: str) -> Mapping[str, str]:
         """Return the content hash of each id."""
         return self._find(collection).hashes
@@ -229,10 +210,12 @@ class EmbeddedStore:
                 self._replace(collection, changed)
 
     async def async_search(
-        self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
+        self, collection: str, vector: Vector, limit: int, *, made_by: str | None = None
     ) -> list[Hit]:
         """Return the closest entries, best first."""
-        hits: list[Hit] = await self._run(self._find(collection).search, vector, limit, where)
+        table = self._find(collection)
+        check_maker(table.fingerprint, made_by)
+        hits: list[Hit] = await self._run(table.search, vector, limit)
         return hits
 
     async def async_close(self) -> None:
@@ -246,7 +229,6 @@ class EmbeddedStore:
             raise _failed(failure)
 
     def _find(self, collection: str) -> Table:
-        """Return a collection. Raises VectorStoreError if there is none."""
         if (table := self._tables.get(collection)) is None:
             raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
         return table
@@ -270,26 +252,22 @@ class EmbeddedStore:
         failure: OSError | None = None
         async with self._saving:
             for collection in sorted(self._unsaved):
-                table = self._tables.get(collection)
+                table = self._tables[collection]
+                work = asyncio.ensure_future(
+                    self._run(table.save, self._folder / file_name(collection), collection)
+                )
                 try:
-                    if table is not None:
-                        await self._finish(table.save, self._folder / file_name(collection), collection)
+                    await asyncio.shield(work)
+                except asyncio.CancelledError:  # the file is written to the end all the same
+                    await asyncio.wait([work])
+                    raise
                 except OSError as err:
                     failure = err
                     LOGGER.warning("The vectors of %s could not be written: %s", collection, err)
                     continue
-                if self._tables.get(collection) is table:  # else it was changed meanwhile
+                if self._tables[collection] is table:  # else it was changed meanwhile
                     self._unsaved.discard(collection)
         return failure
-
-    async def _finish[*Ts, T](self, function: Callable[[*Ts], T], *args: *Ts) -> T:
-        """Change files in a worker thread; a caller that is cancelled meanwhile waits for the end."""
-        work = asyncio.ensure_future(self._run(function, *args))
-        try:
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
-            await asyncio.wait([work])
-            raise
 
 
 def _failed(err: OSError) -> VectorStoreError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import gc
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -115,18 +115,16 @@ class Model(Protocol):
 class CachedEmbedder:
     """Turns texts into vectors of length 1: nothing is asked twice, and nothing wrong comes out.
 
-    Texts go to the model in batches, each text once, also when several callers want it at the same time.
-    Who stops waiting does not stop the others. Vectors are float32 and of length 1; those that the model
-    finds no meaning in stay all zero.
+    Texts go to the model in batches, each batch once, also when several callers want it at the same time, as
+    the sentence of a turn. Who stops waiting does not stop the others. Vectors are float32 and of length 1;
+    those that the model finds no meaning in stay all zero.
     """
 
     def __init__(self, model: Model, *, kept: int = KEPT) -> None:
         self._model = model
         self._limit = kept
         self._kept: OrderedDict[str, Vector] = OrderedDict()
-        self._asked: dict[str, asyncio.Task[Mapping[str, Vector]]] = {}
-        self.dimension: int | None = None
-        """Numbers in a vector, None before the first one."""
+        self._asked: dict[tuple[str, ...], asyncio.Task[Mapping[str, Vector]]] = {}
         self._closed = False
 
     @property
@@ -137,8 +135,7 @@ class CachedEmbedder:
     async def async_embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text, in order.
 
-        Raises EmbeddingError, also where vectors have another dimension than those before; then what was
-        known is forgotten and the next call takes the new dimension.
+        Raises EmbeddingError, also where some of the vectors have another dimension than those before.
         """
         wanted = [_prepared(text) for text in texts]
         found: dict[str, Vector] = {}
@@ -146,12 +143,12 @@ class CachedEmbedder:
             if (vector := self._kept.get(text)) is not None:
                 self._kept.move_to_end(text)
                 found[text] = vector
-        new = [text for text in dict.fromkeys(wanted) if text not in found and text not in self._asked]
-        shared = [self._asked[text] for text in wanted if text in self._asked and text not in found]
-        for batch in _batches(new):
-            found.update(await _result(self._ask(batch)))
-        for task in dict.fromkeys(shared):
-            found.update(await _result(task))
+        for batch in _batches([text for text in dict.fromkeys(wanted) if text not in found]):
+            task = self._asked.get(batch) or self._ask(batch)
+            await asyncio.wait([task])
+            if task.cancelled():
+                raise EmbeddingError("the embedding model is no longer in use")
+            found.update(task.result())
         if len({len(vector) for vector in found.values()}) > 1:
             raise EmbeddingError("the embedding model changed while it was asked")
         return [found[text] for text in wanted]
@@ -167,34 +164,29 @@ class CachedEmbedder:
         self._kept.clear()
         await self._model.async_close()
 
-    def _ask(self, batch: Sequence[str]) -> asyncio.Task[Mapping[str, Vector]]:
+    def _ask(self, batch: tuple[str, ...]) -> asyncio.Task[Mapping[str, Vector]]:
         """Ask for a batch in a task of its own, so that others can wait for it too."""
         if self._closed:
             raise EmbeddingError("the embedding model is no longer in use")
+
+        def answered(task: asyncio.Task[Mapping[str, Vector]]) -> None:
+            del self._asked[batch]
+            if not task.cancelled():
+                task.exception()  # no one may be waiting for it any more
+
         task = asyncio.get_running_loop().create_task(self._async_ask(batch), name="home_agent embedding")
-        self._asked.update(dict.fromkeys(batch, task))
-        task.add_done_callback(lambda done: self._answered(batch, done))
+        self._asked[batch] = task
+        task.add_done_callback(answered)
         return task
 
-    def _answered(self, batch: Iterable[str], task: asyncio.Task[Mapping[str, Vector]]) -> None:
-        for text in batch:
-            self._asked.pop(text, None)
-        if not task.cancelled():
-            task.exception()  # no one may be waiting for it any more
-
     async def _async_ask(self, batch: Sequence[str]) -> Mapping[str, Vector]:
-        """Return the checked vectors of a batch, and keep them."""
         answer = await self._model.async_embed(batch)
-        if len(batch) == 1 and self.dimension is not None:
+        if len(batch) == 1 and self._kept:
             vectors = _checked(answer, 1)  # a sentence of a turn; a worker thread would take longer than this
         else:
             vectors = await asyncio.get_running_loop().run_in_executor(None, _checked, answer, len(batch))
-        dimension = len(vectors[0])
-        if self.dimension not in (None, dimension):
-            before, self.dimension = self.dimension, None
-            self._kept.clear()
-            raise EmbeddingError(f"the embedding model gives {dimension} numbers now, {before} before")
-        self.dimension = dimension
+        if self._kept and len(next(iter(self._kept.values()))) != len(vectors[0]):
+            self._kept.clear()  # the model was replaced
         found = dict(zip(batch, vectors, strict=True))
         self._kept.update(found)
         while len(self._kept) > self._limit:
@@ -202,30 +194,22 @@ class CachedEmbedder:
         return found
 
 
-async def _result[T](task: asyncio.Task[T]) -> T:
-    """Wait for a task that goes on if its caller does not; stopped by others it is an error."""
-    await asyncio.wait([task])
-    if task.cancelled():
-        raise EmbeddingError("the embedding model is no longer in use")
-    return task.result()
-
-
 def _prepared(text: str) -> str:
     """Return a text as it is asked for: not blank, which servers refuse, and not without end."""
     return text.strip()[:MAX_CHARS] or "-"
 
 
-def _batches(texts: Sequence[str]) -> Iterable[Sequence[str]]:
+def _batches(texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
     batch: list[str] = []
     size = 0
     for text in texts:
         if batch and (len(batch) >= BATCH_TEXTS or size + len(text) > BATCH_CHARS):
-            yield batch
+            yield tuple(batch)
             batch, size = [], 0
         batch.append(text)
         size += len(text)
     if batch:
-        yield batch
+        yield tuple(batch)
 
 
 def _checked(vectors: Sequence[Any], count: int) -> list[Vector]:

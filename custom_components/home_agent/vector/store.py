@@ -62,6 +62,12 @@ class Hit(NamedTuple):
     metadata: Mapping[str, Value]
 
 
+def check_maker(fingerprint: str | None, made_by: str | None) -> None:
+    """Raise VectorStoreError where another embedder than `made_by` filled a collection, if both are known."""
+    if fingerprint is not None and made_by is not None and fingerprint != made_by:
+        raise VectorStoreError(StoreProblem.DIMENSION, f"the collection was made by {fingerprint}")
+
+
 class VectorStore(Protocol):
     """Collections of vectors. Every method may raise VectorStoreError."""
 
@@ -77,9 +83,6 @@ class VectorStore(Protocol):
         REFUSED where another program filled it: that one can only be read.
         """
 
-    async def async_drop(self, collection: str) -> None:
-        """Remove a collection with its content; a missing one is not an error."""
-
     async def async_hashes(self, collection: str) -> Mapping[str, str]:
         """Return the content hash of each id that is kept."""
 
@@ -90,9 +93,9 @@ class VectorStore(Protocol):
         """Remove entries; ids that are not there are no error."""
 
     async def async_search(
-        self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
+        self, collection: str, vector: Vector, limit: int, *, made_by: str | None = None
     ) -> list[Hit]:
-        """Return the closest entries, best first; `where` asks for equal metadata."""
+        """Return the closest entries, best first; DIMENSION where an embedder but `made_by` filled it."""
 
     async def async_close(self) -> None:
         """Write what is not written yet and let go."""

@@ -9,24 +9,16 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 import custom_components
-from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.memory.learner.sources import (
-    FluxSource,
-    InfluxAddress,
-    InfluxError,
-    InfluxQLSource,
-    InfluxSource,
-    InfluxTrouble,
-)
+from custom_components.home_agent.const import DEFAULTS, DOMAIN
+from custom_components.home_agent.memory.learner.sources import InfluxError, InfluxTrouble, influx_source
 from custom_components.home_agent.memory.records import Origin
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
-from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent
 from tests.helpers.demo_house import DEMO, async_demo_house
-from tests.helpers.month import NOW, PUT_IN, WASHER, Month, add_people, make_month, watts
+from tests.helpers.month import NOW, PUT_IN, WASHER, Month, add_people, make_month
 from tests.helpers.options_pages import is_saved, save as save_page
 from tests.servers.influxdb import (
     ADMIN,
@@ -42,8 +34,8 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply
 
 START = datetime.fromisoformat("2026-03-10T00:00:00+00:00")
-UNSEEN = {"cover.bedroom_curtains", "light.bedside_anna"}
-"""What automations are about: who did it is not in this database, so it is left out."""
+UNSEEN = {"cover.bedroom_curtains", "light.bedside_anna", WASHER}
+"""What automations are about: who did it is not in this database. Power is read from the recorder."""
 FOUND = {(entity, value, days) for entity, value, days, _ in PUT_IN if entity not in UNSEEN}
 
 
@@ -65,8 +57,6 @@ def written(month: Month) -> Iterator[Written]:
             yield Written(row.at, row.entity_id, row.entity_id, "value", number)
         for name, value in row.attributes.items():
             yield Written(row.at, row.entity_id, row.entity_id, name, value)
-    for moment, value in watts(month.washing):
-        yield Written(moment, "W", WASHER, "value", value)
 
 
 def options_v1(server: InfluxServer, database: str, **others: Any) -> dict[str, Any]:
@@ -143,40 +133,6 @@ async def test_a_month_in_version_2(
         assert TOKEN.encode() not in request.raw
 
 
-@pytest.fixture
-async def v1(hass: HomeAssistant, influxdb: InfluxServer) -> InfluxSource:
-    """Return a source of version 1."""
-    database = influxdb.new_database()
-    influxdb.write(database, few())
-    address = InfluxAddress(url=influxdb.url, database=database, username=READER, password=READER_PASSWORD)
-    return InfluxQLSource(async_get_clientsession(hass), address)
-
-
-@pytest.fixture
-async def v2(hass: HomeAssistant, influx_stand_in: InfluxStandIn) -> InfluxSource:
-    """Return a source of version 2."""
-    influx_stand_in.write(few())
-    address = InfluxAddress(
-        url=influx_stand_in.address, database=influx_stand_in.bucket, org=influx_stand_in.org, token=TOKEN
-    )
-    return FluxSource(async_get_clientsession(hass), address)
-
-
-def few() -> list[Written]:
-    """Return a few points of several kinds and measurements."""
-    later = START + timedelta(minutes=10)
-    return [
-        Written(START, "light.desk", "light.desk", "state", "on"),
-        Written(later, "light.desk", "light.desk", "state", "off"),
-        Written(START, "light.other", "light.other", "state", "on"),
-        Written(START - timedelta(hours=2), "light.desk", "light.desk", "state", "off"),
-        Written(later, "°C", "climate.bath", "state", "heat"),
-        Written(later, "°C", "climate.bath", "temperature", 21.5),
-        Written(START, "kW", "sensor.oven", "value", 0.5),
-        Written(START + timedelta(minutes=5), "kW", "sensor.oven", "value", 1.5),
-    ]
-
-
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
@@ -216,11 +172,12 @@ async def save(hass: HomeAssistant, typed: dict[str, Any]) -> ConfigFlowResult:
     return await save_page(hass, entry, "memory_details", source)
 
 
-async def test_strange_answers(v2: InfluxSource, influx_stand_in: InfluxStandIn) -> None:
+async def test_strange_answers(hass: HomeAssistant, influx_stand_in: InfluxStandIn) -> None:
     """Each is one short error, or nothing was found."""
+    source = influx_source(hass, {**DEFAULTS, **options_v2(influx_stand_in)})
     hour = (START, START + timedelta(hours=1))
     influx_stand_in.answer = Reply(body=b"\x00\xff not csv")
-    assert await v2.async_changes({"light.desk"}, *hour) == []
+    assert await source.async_changes({"light.desk"}, *hour) == []
     for reply in (
         Reply(status=500, body=b"<html>"),
         Reply(body=b"error,reference\r\ntoo old,897\r\n"),
@@ -228,6 +185,6 @@ async def test_strange_answers(v2: InfluxSource, influx_stand_in: InfluxStandIn)
     ):
         influx_stand_in.answer = reply
         with pytest.raises(InfluxError) as caught:
-            await v2.async_changes({"light.desk"}, *hour)
+            await source.async_changes({"light.desk"}, *hour)
         assert caught.value.trouble is InfluxTrouble.OTHER
         assert len(str(caught.value)) < 250

@@ -26,7 +26,6 @@ from ...const import (
 from ...domains import DOMAINS
 from ...domains.showing import number_of, with_unit
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.semantic import TextSource
 from ...languages import languages_with
 from ...safety.firewall.firewall import Removal
 from ...safety.firewall.own_values import cleaned, without_outside
@@ -803,7 +802,6 @@ class EntitiesContextProvider(ContextProvider):
             request.sentence,
             NARROWED_HITS if self._narrowed else self._top_k,
             self._threshold,
-            where={"source": TextSource.ENTITY.value},
         )
         answered = self._semantic.available  # a search that fails finds that out
         # The index is of everything that is exposed; an agent with a list sees some of it.

@@ -123,8 +123,6 @@ def load_habit(stored: Mapping[str, Any]) -> Habit:
 
 @dataclass(frozen=True, slots=True)
 class _Act:
-    """When something happened, in days of habits."""
-
     day: date
     minute: int
     """Since the day began."""
@@ -150,7 +148,6 @@ def find_habits(observations: Iterable[Observation], first: date, last: date) ->
 def _habits(
     subject: str, value: str, observations: Sequence[Observation], span: Sequence[date]
 ) -> Iterator[Habit]:
-    """Yield the habits of one action, the surest first."""
     moments = {_moment(seen.at): seen.person for seen in observations}
     left = {moment: person for moment, person in moments.items() if span[0] <= moment.day <= span[-1]}
     for _ in range(MAX_OF_ONE):
@@ -309,51 +306,46 @@ type Seen = Mapping[str, Sequence[Observation]]
 
 def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list[Habit]:
     """Return habits of which no two describe the same act."""
-    ordered = sorted(habits, key=lambda habit: (habit.subject, -habit.confidence))
+
+    def domain(habit: Habit) -> str:
+        return habit.subject.partition(".")[0]
+
     kept: list[Habit] = []
-    for habit in ordered:
-        if habit.value != IN_USE:
-            _add(kept, habit, seen, things)
-    for habit in ordered:
-        device = things.get(habit.subject, Thing()).device
-        # What something is switched on for draws power too.
-        if habit.value == IN_USE and not any(
-            device is not None
-            and other.value != OFF
-            and replace(other, subject=habit.subject, value=IN_USE, others=()).is_same(habit)
-            and any(things.get(subject, Thing()).device == device for subject in other.subjects)
-            for other in kept
-        ):
+    # What is specific before what is general, and what is done before the power that it draws.
+    for habit in sorted(
+        habits, key=lambda one: (one.value == IN_USE, domain(one) in GENERAL, one.subject, -one.confidence)
+    ):
+        thing = things.get(habit.subject, Thing())
+        for place, known in enumerate(kept):
+            devices = {things.get(subject, Thing()).device for subject in known.subjects}
+            is_same_device = thing.device is not None and thing.device in devices
+            if habit.value == IN_USE:
+                used = replace(known, subject=habit.subject, value=IN_USE, others=())
+                if is_same_device and known.value not in (OFF, IN_USE) and used.is_same(habit):
+                    break
+                continue
+            if (known.value, known.days) != (habit.value, habit.days) or not _together(known, habit, seen):
+                continue
+            if domain(known) != domain(habit):
+                if is_same_device and domain(habit) in GENERAL:
+                    break
+                continue
+            name = things.get(known.subject, Thing()).name
+            if not thing.name or thing.name.casefold() != name.casefold():
+                person = known.person if known.person == habit.person else None
+                kept[place] = replace(known, others=(*known.others, habit.subject), person=person)
+            break
+        else:
             kept.append(habit)
     return kept
 
 
-def _add(kept: list[Habit], habit: Habit, seen: Seen, things: Things) -> None:
-    domain = habit.subject.partition(".")[0]
-    for place, known in enumerate(kept):
-        if known.value != habit.value or known.days != habit.days:
-            continue
-        times, others = _times(known, seen), _times(habit, seen)
-        places = ((bisect_left(others, moment - TOGETHER), moment) for moment in times)
-        together = sum(at < len(others) and others[at] <= moment + TOGETHER for at, moment in places)
-        if together < MOSTLY * max(len(times), len(others)):
-            continue
-        first, second = things.get(known.subject, Thing()), things.get(habit.subject, Thing())
-        known_domain = known.subject.partition(".")[0]
-        if domain == known_domain:
-            is_one_thing = bool(first.name) and first.name.casefold() == second.name.casefold()
-        else:
-            is_general = not GENERAL.isdisjoint({domain, known_domain})
-            is_one_thing = is_general and first.device is not None and first.device == second.device
-        if is_one_thing:
-            if known_domain in GENERAL:
-                kept[place] = habit
-            return
-        if domain == known_domain:
-            person = known.person if known.person == habit.person else None
-            kept[place] = replace(known, others=(*known.others, habit.subject), person=person)
-            return
-    kept.append(habit)
+def _together(one: Habit, other: Habit, seen: Seen) -> bool:
+    """Return whether two things are mostly done by one act."""
+    times, others = _times(one, seen), _times(other, seen)
+    places = ((bisect_left(others, moment - TOGETHER), moment) for moment in times)
+    together = sum(at < len(others) and others[at] <= moment + TOGETHER for at, moment in places)
+    return together >= MOSTLY * max(len(times), len(others))
 
 
 def _times(habit: Habit, seen: Seen) -> list[float]:

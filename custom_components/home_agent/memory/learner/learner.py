@@ -8,31 +8,18 @@ from typing import Any, Final
 
 from homeassistant.components.automation import automations_with_entity
 from homeassistant.components.sensor import SensorDeviceClass
-from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, ATTR_UNIT_OF_MEASUREMENT, UnitOfPower
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er
-from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ...const import (
-    CONF_INFLUX_DATABASE,
-    CONF_INFLUX_ORG,
-    CONF_INFLUX_PASSWORD,
-    CONF_INFLUX_TOKEN,
-    CONF_INFLUX_URL,
-    CONF_INFLUX_USERNAME,
-    CONF_INFLUX_VERSION,
-    CONF_LEARNING_SOURCE,
-    INFLUX_1,
-    LOGGER,
-    SOURCE_INFLUXDB,
-)
+from ...const import CONF_LEARNING_SOURCE, LOGGER, SOURCE_INFLUXDB
 from ...knowledge.house import AgentView
-from ...knowledge.speaker import USER_PREFIX, Person, async_person_of_user, persons
+from ...knowledge.speaker import USER_PREFIX, Person, async_find_person, async_person_of_user, persons
 from ..memories import Memories, make_memory
-from ..records import MemoryType, Origin, Provenance
+from ..records import Origin, Provenance
 from .habits import (
     DAY_BEGINS,
     IN_USE,
@@ -48,14 +35,10 @@ from .habits import (
 )
 from .observations import DAYS, Observations, is_learned
 from .sources import (
-    FluxSource,
-    InfluxAddress,
-    InfluxQLSource,
-    InfluxSource,
     ObservationSource,
-    RecorderSource,
     SourceError,
     acts,
+    influx_source,
     read_power,
     starts,
     watched_domains,
@@ -72,24 +55,8 @@ def build_learner(
 ) -> Learner:
     """Return the learner with the source that the options name."""
     from_influxdb = settings[CONF_LEARNING_SOURCE] == SOURCE_INFLUXDB
-    source: ObservationSource = influx_source(hass, settings) if from_influxdb else RecorderSource(hass)
+    source = influx_source(hass, settings) if from_influxdb else ObservationSource(hass)
     return Learner(hass, observations, memories, source=source, phrase=phrase, view=view)
-
-
-def influx_source(hass: HomeAssistant, settings: Mapping[str, Any]) -> InfluxSource:
-    """Return the InfluxDB that the options name."""
-    kind = InfluxQLSource if settings[CONF_INFLUX_VERSION] == INFLUX_1 else FluxSource
-    return kind(
-        async_get_clientsession(hass),
-        InfluxAddress(
-            url=settings[CONF_INFLUX_URL],
-            database=settings[CONF_INFLUX_DATABASE],
-            org=settings[CONF_INFLUX_ORG],
-            username=settings[CONF_INFLUX_USERNAME],
-            password=settings[CONF_INFLUX_PASSWORD],
-            token=settings[CONF_INFLUX_TOKEN],
-        ),
-    )
 
 
 EVERY: Final = timedelta(hours=1)
@@ -103,7 +70,6 @@ MIN_DAYS: Final = 7
 """Least number of days for a habit."""
 MAX_NAMED: Final = 3
 """Entities of one habit that are named; of the rest it is said how many."""
-WATTS: Final[Mapping[str | None, float]] = {UnitOfPower.WATT: 1.0, UnitOfPower.KILO_WATT: 1000.0}
 PRIVATE_DOMAINS: Final = frozenset({"person", "lock"})
 PRIVATE_CLASSES: Final = frozenset({"door", "garage", "gate"})
 """Habits that reveal when no one is at home or an entrance is open: never for strangers or the cloud."""
@@ -169,7 +135,7 @@ class Learner:
                 self._trouble = str(err)
                 return
             self._trouble = ""
-            kept, watched = self._observations, {*self._observed(), *self._power_sensors()}
+            kept, watched = self._observations, self._observed() | self._power_sensors()
             people = {person.id for person in persons(self._hass)}
             people |= {f"{USER_PREFIX}{user.id}" for user in await self._hass.auth.async_get_users()}
             kept.keep_only(watched, people)
@@ -191,8 +157,8 @@ class Learner:
         kept = self._observations
         oldest = until - timedelta(days=DAYS)
         start = max(read_until or oldest, oldest)
-        entity_ids, watts = self._observed(), self._power_sensors()
-        weeks = await self._source.async_levels(watts, oldest, until, EVERY)
+        entity_ids, sensors = self._observed(), self._power_sensors()
+        weeks = await self._source.async_levels(sensors, oldest, until, EVERY)
         powers = {key: power for key, hours in weeks.items() if (power := read_power(hours))}
         while start < until:
             end = min(start + timedelta(days=1), until)
@@ -209,13 +175,10 @@ class Learner:
                     known[act.person] = None if is_own else await async_person_of_user(self._hass, act.person)
                 who = known[act.person]
                 if act.subject.startswith("person."):
-                    state = self._hass.states.get(act.subject)
-                    wanted = str(state.attributes.get("id") or state.object_id) if state else None
-                    who = next((person for person in persons(self._hass) if person.id == wanted), None)
+                    who = await async_find_person(self._hass, act.subject)
                 at, person_id = dt_util.as_local(act.at), who.id if who else None
                 observed.append(replace(act, at=at, person=person_id))
-            shown = {key: watts[key] for key in powers}
-            levels = await self._source.async_levels(shown, start, end, FINE)
+            levels = await self._source.async_levels(powers, start, end, FINE)
             observed += [
                 Observation(dt_util.as_local(at), key, IN_USE)
                 for key, steps in levels.items()
@@ -253,27 +216,20 @@ class Learner:
         Half its confidence is its importance, so that it never crowds out what a person said. What
         a person has said about it meanwhile stays as it was said.
         """
-        new = make_memory(
-            habit.text,
-            type=MemoryType.FACT,
-            importance=round(habit.confidence / 2, 3),
-            person=habit.person,
-            origin=Origin.OBSERVED,
-            private=any(_is_private(self._hass, subject) for subject in habit.subjects),
-            heard=Provenance(at=now, person=habit.person),
-        )
-        if (old := self._memories.get(habit.id)) is None:
-            return await self._memories.async_observe(replace(new, id=habit.id))
-        if not is_learned(old):
+        heard = Provenance(at=now, person=habit.person)
+        if (memory := self._memories.get(habit.id)) is None:
+            made = make_memory(habit.text, origin=Origin.OBSERVED, heard=heard)
+            memory = replace(made, id=habit.id, provenance=())
+        elif not is_learned(memory):
             return True
         return await self._memories.async_observe(
             replace(
-                old,
-                content=new.content,
-                importance=new.importance,
-                person=new.person,
-                private=new.private,
-                provenance=(*old.provenance[:1], *new.provenance),
+                memory,
+                content=habit.text,
+                importance=round(habit.confidence / 2, 3),
+                person=habit.person,
+                private=any(_is_private(self._hass, subject) for subject in habit.subjects),
+                provenance=(*memory.provenance[:1], heard),
             )
         )
 
@@ -293,13 +249,11 @@ class Learner:
         }
 
     @callback
-    def _power_sensors(self) -> dict[str, float]:
-        """Return the power sensors, with the number of watts of their units."""
+    def _power_sensors(self) -> set[str]:
         return {
-            state.entity_id: WATTS[state.attributes.get(ATTR_UNIT_OF_MEASUREMENT)]
+            state.entity_id
             for state in self._hass.states.async_all("sensor")
             if state.attributes.get(ATTR_DEVICE_CLASS) == SensorDeviceClass.POWER
-            and state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) in WATTS
             and self._view.is_exposed(state.entity_id)
         }
 
@@ -326,7 +280,6 @@ def _find(kept: Observations, last: date, things: Things) -> list[Habit]:
 
 @callback
 def _name(hass: HomeAssistant, entity_id: str) -> str:
-    """Return the name of an entity; of a sensor that of its device."""
     state = hass.states.get(entity_id)
     entry = er.async_get(hass).async_get(entity_id)
     if entity_id.startswith("sensor.") and entry and entry.device_id:

@@ -1,23 +1,24 @@
-"""Where actions and power are read from: the recorder's database, or InfluxDB as Home Assistant fills it.
+"""Where actions are read from: the recorder's database, or InfluxDB as Home Assistant fills it.
 
-The recorder knows who did what. InfluxDB 1.x is asked in InfluxQL, 2.x in Flux; a point has the tags `domain`
-and `entity_id` (without the domain), the state as the field `state` or, where it is a number, `value`, and
-attributes as fields of their names.
+The recorder knows who did what, and what was drawn. InfluxDB 1.x is asked in InfluxQL, 2.x in Flux; a point
+has the tags `domain` and `entity_id` (without the domain), the state as the field `state`, and attributes as
+fields of their names.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 import csv
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from http import HTTPStatus
 import io
 from itertools import batched
+import json
 from typing import TYPE_CHECKING, Any, Final, override
 from urllib.parse import urlencode
 
@@ -27,10 +28,21 @@ from yarl import URL
 
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.recorder import session_scope
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads_object
 
+from ...const import (
+    CONF_INFLUX_DATABASE,
+    CONF_INFLUX_ORG,
+    CONF_INFLUX_PASSWORD,
+    CONF_INFLUX_TOKEN,
+    CONF_INFLUX_URL,
+    CONF_INFLUX_USERNAME,
+    CONF_INFLUX_VERSION,
+    INFLUX_1,
+)
 from ...database import DatabaseError, async_read_database
 from ...domains import DOMAINS
 from ...inference.models import server_message, shorten
@@ -158,28 +170,6 @@ class SourceError(Exception):
     """A source cannot be read. The text says why in one line, without keys."""
 
 
-class ObservationSource(ABC):
-    """A source of events. Every method raises SourceError."""
-
-    knows_who: bool
-    """Whether the source distinguishes people from automations."""
-
-    @abstractmethod
-    async def async_changes(
-        self, entity_ids: Collection[str], start: datetime, end: datetime
-    ) -> Sequence[ObservedChange]:
-        """Return the changes of entities from `start` to before `end`, in order."""
-
-    @abstractmethod
-    async def async_levels(
-        self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
-    ) -> Mapping[str, Sequence[Level]]:
-        """Return the values of sensors, in steps of this length or longer.
-
-        `sensors` maps each sensor to the number of watts of its unit.
-        """
-
-
 MAX_ROWS: Final = 20_000
 """Rows of one reading; further ones, as of a chatty thermostat, are left out."""
 MAX_IDS: Final = 400
@@ -191,31 +181,27 @@ MACHINES: Final = ("automation_triggered", "script_started")
 """Events that begin actions without a person."""
 
 
-class RecorderSource(ObservationSource):
-    """Reads the recorder's database, in its own threads."""
+class ObservationSource:
+    """What the recorder knows. Every method raises SourceError."""
 
     knows_who = True
+    """Whether the source distinguishes people from automations."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         self._hass = hass
 
-    @override
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime
     ) -> Sequence[ObservedChange]:
-        """Return who changed which of these entities. Raises SourceError."""
+        """Return the changes of entities from `start` to before `end`, in order."""
         return await self._async_run(_read_changes, sorted(entity_ids), start, end)
 
-    @override
     async def async_levels(
-        self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
+        self, sensors: Collection[str], start: datetime, end: datetime, step: timedelta
     ) -> Mapping[str, Sequence[Level]]:
-        """Return statistics of sensors: of five minutes where there are some, else of hours."""
-        if not sensors:
-            return {}
+        """Return statistics of power sensors: of five minutes where there are some, else of hours."""
 
         def read(hass: HomeAssistant) -> dict[str, list[Level]]:
-            """Read the statistics; runs in the recorder's executor."""
             hours = _statistics(hass, set(sensors), start, end, HOUR)
             fine = _statistics(hass, set(sensors), start, end, FINE) if step < HOUR else {}
             for key, rows in fine.items():
@@ -223,7 +209,7 @@ class RecorderSource(ObservationSource):
                     hours[key] = [*(one for one in hours.get(key, ()) if one.start < rows[0].start), *rows]
             return hours
 
-        return await self._async_run(read)
+        return await self._async_run(read) if sensors else {}
 
     async def _async_run[T](self, read: Callable[..., T], *args: Any) -> T:
         try:
@@ -343,10 +329,11 @@ MAX_ANSWER: Final = 32 * 1024 * 1024
 """Bytes."""
 MAX_POINTS: Final = 20_000
 """Points of one series."""
-STEP: Final = timedelta(minutes=15)
 STATE: Final = "state"
 INFLUX_TARGET: Final = ("climate", "temperature")
-SENSOR: Final = "sensor"
+
+type Point = tuple[datetime, str, Any]
+"""When, the entity id, and the value."""
 
 
 class InfluxTrouble(StrEnum):
@@ -375,41 +362,24 @@ class InfluxError(SourceError):
         self.detail = detail
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InfluxAddress:
-    """The server's address, and the credentials."""
-
-    url: str
-    database: str
-    """A bucket for 2.x."""
-    org: str = ""
-    username: str = ""
-    password: str = field(default="", repr=False)
-    token: str = field(default="", repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One value of one entity."""
-
-    at: datetime
-    entity_id: str
-    value: Any
-
-
 class InfluxSource(ObservationSource):
-    """What both versions share; a subclass speaks the language of its version. Raises InfluxError."""
+    """Changes from InfluxDB, and statistics from the recorder. Raises InfluxError.
+
+    A subclass speaks the language of its version.
+    """
 
     knows_who = False
 
-    def __init__(self, session: aiohttp.ClientSession, address: InfluxAddress) -> None:
-        self._session = session
-        self._address = address
-        self._secrets = tuple(secret for secret in (address.password, address.token) if secret)
+    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
+        super().__init__(hass)
+        self._settings = settings
+        keys = (settings[CONF_INFLUX_PASSWORD], settings[CONF_INFLUX_TOKEN])
+        self._secrets = tuple(filter(None, keys))
 
-    @abstractmethod
     async def async_check(self) -> None:
-        """Send a minimal query to check the server, the database and the key."""
+        """Ask for the last minute, to check the server, the database and the key."""
+        now = dt_util.utcnow()
+        await self._async_points(["light"], STATE, now - timedelta(minutes=1), now)
 
     @override
     async def async_changes(
@@ -421,34 +391,25 @@ class InfluxSource(ObservationSource):
         domain, attribute = INFLUX_TARGET
         targets = await self._async_points([domain], attribute, start, end) if domain in domains else []
         change = partial(ObservedChange, follows=False)  # what was before is not known
-        found = [
-            *(change(at=point.at, entity_id=point.entity_id, state=str(point.value)) for point in states),
+        changes = [
+            *(change(at=at, entity_id=key, state=str(value)) for at, key, value in states),
             *(
-                change(at=point.at, entity_id=point.entity_id, target=float(point.value))
-                for point in targets
-                if _is_number(point.value)
+                change(at=at, entity_id=key, target=float(value))
+                for at, key, value in targets
+                if isinstance(value, int | float)
             ),
         ]
-        return sorted((item for item in found if item.entity_id in entity_ids), key=lambda item: item.at)
+        return sorted((one for one in changes if one.entity_id in entity_ids), key=lambda one: one.at)
 
     @override
     async def async_levels(
-        self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
+        self, sensors: Collection[str], start: datetime, end: datetime, step: timedelta
     ) -> Mapping[str, Sequence[Level]]:
-        """Return the values of sensors, in steps of a quarter of an hour or longer."""
-        if not sensors:
+        """Return the recorder's statistics of power sensors, as far as there is a recorder."""
+        try:
+            return await super().async_levels(sensors, start, end, step)
+        except SourceError:
             return {}
-        length = max(step, STEP)
-        names = sorted(sensors)
-        means = _numbers(await self._async_steps(names, "mean", start, end, length))
-        highs = _numbers(await self._async_steps(names, "max", start, end, length))
-        levels: dict[str, list[Level]] = {}
-        for (entity_id, at), mean in sorted(means.items()):
-            watts = sensors.get(entity_id)
-            if watts is not None:
-                high = highs.get((entity_id, at), mean)
-                levels.setdefault(entity_id, []).append(Level(at, length, mean * watts, high * watts))
-        return levels
 
     @abstractmethod
     async def _async_points(
@@ -456,18 +417,12 @@ class InfluxSource(ObservationSource):
     ) -> list[Point]:
         """Return the values of one field of all entities of some domains."""
 
-    @abstractmethod
-    async def _async_steps(
-        self, sensors: Sequence[str], function: str, start: datetime, end: datetime, length: timedelta
-    ) -> list[Point]:
-        """Return one number for each step and sensor; without new values the last one is repeated."""
-
     async def _async_send(self, path: str, query: Mapping[str, str], data: bytes, headers: Any) -> bytes:
-        url = URL(self._address.url + path).with_query(query)
+        url = URL(self._settings[CONF_INFLUX_URL] + path).with_query(query)
         try:
             async with asyncio.timeout(SECONDS):
                 response, answer = await fetch(
-                    self._session,
+                    async_get_clientsession(self._hass),
                     "POST",
                     url,
                     data=data,
@@ -495,160 +450,92 @@ class InfluxQLSource(InfluxSource):
     """Version 1.x."""
 
     @override
-    async def async_check(self) -> None:
-        """Ask for something that every database has, and only there is."""
-        await self._async_query("SHOW RETENTION POLICIES")
-
-    @override
     async def _async_points(
         self, domains: Sequence[str], name: str, start: datetime, end: datetime
     ) -> list[Point]:
-        series = await self._async_query(
-            f'SELECT "{name}" FROM /.*/ WHERE {_any_of("domain", domains)} AND {_between(start, end)} '  # noqa: S608
+        wanted = " OR ".join(f"\"domain\" = '{domain}'" for domain in domains)
+        between = f"time >= {_milliseconds(start)}ms AND time < {_milliseconds(end)}ms"
+        query = (
+            f'SELECT "{name}" FROM /.*/ WHERE ({wanted}) AND {between} '  # noqa: S608 - names of our own
             f'GROUP BY "domain", "entity_id" LIMIT {MAX_POINTS}'
         )
-        return [point for one in series for point in _points(one, one["tags"]["domain"])]
-
-    @override
-    async def _async_steps(
-        self, sensors: Sequence[str], function: str, start: datetime, end: datetime, length: timedelta
-    ) -> list[Point]:
-        names = [entity_id.partition(".")[2] for entity_id in sensors]
-        series = await self._async_query(
-            f'SELECT {function}("value") FROM /.*/ WHERE "domain" = {_text(SENSOR)} '  # noqa: S608 - quoted
-            f"AND {_any_of('entity_id', names)} AND {_between(start, end)} "
-            f'GROUP BY time({int(length.total_seconds())}s), "entity_id" fill(previous) LIMIT {MAX_POINTS}'
-        )
-        return [point for one in series for point in _points(one, SENSOR)]
-
-    async def _async_query(self, query: str) -> list[dict[str, Any]]:
-        address = self._address
+        settings = self._settings
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        if address.username:
-            pair = b64encode(f"{address.username}:{address.password}".encode()).decode()
+        if user := settings[CONF_INFLUX_USERNAME]:
+            pair = b64encode(f"{user}:{settings[CONF_INFLUX_PASSWORD]}".encode()).decode()
             headers["Authorization"] = f"Basic {pair}"
-        data = urlencode({"q": query, "db": address.database, "epoch": "ms"}).encode()
+        data = urlencode({"q": query, "db": settings[CONF_INFLUX_DATABASE], "epoch": "ms"}).encode()
         answer = await self._async_send("/query", {}, data, headers)
         try:
             (result,) = orjson.loads(answer)["results"]
-            series = result.get("series", [])
+            if problem := result.get("error"):
+                trouble = InfluxTrouble.MISSING if "not found" in str(problem) else InfluxTrouble.OTHER
+                raise self._error(trouble, str(problem))
+            return [
+                (
+                    dt_util.utc_from_timestamp(milliseconds / 1000),
+                    "{domain}.{entity_id}".format(**tags),
+                    value,
+                )
+                for series in result.get("series", ())
+                for tags in (series["tags"],)
+                for milliseconds, value in series["values"]
+                if value is not None
+            ]
         except orjson.JSONDecodeError, LookupError, TypeError, ValueError, AttributeError:
             raise self._error(
                 InfluxTrouble.OTHER, "the answer is not that of a server of version 1"
             ) from None
-        if problem := result.get("error"):
-            trouble = InfluxTrouble.MISSING if "not found" in str(problem) else InfluxTrouble.OTHER
-            raise self._error(trouble, str(problem))
-        return list(series)
 
 
 class FluxSource(InfluxSource):
     """Version 2.x."""
 
     @override
-    async def async_check(self) -> None:
-        """Ask for a point of the last minute."""
-        bucket = _flux(self._address.database)
-        await self._async_query(f"from(bucket: {bucket}) |> range(start: -1m) |> limit(n: 1)")
-
-    @override
     async def _async_points(
         self, domains: Sequence[str], name: str, start: datetime, end: datetime
     ) -> list[Point]:
-        rows = await self._async_query(
-            self._selected({"domain": domains, "_field": [name]}, start, end)
-            + f' |> keep(columns: ["_time", "_value", "domain", "entity_id"]) |> limit(n: {MAX_POINTS})'
+        wanted = " or ".join(f'r["domain"] == "{domain}"' for domain in domains)
+        bucket = json.dumps(self._settings[CONF_INFLUX_DATABASE], ensure_ascii=False).replace("${", "\\${")
+        query = (
+            f"from(bucket: {bucket}) |> range(start: {_rfc(start)}, stop: {_rfc(end)})"
+            f' |> filter(fn: (r) => ({wanted}) and (r["_field"] == "{name}"))'
+            f' |> keep(columns: ["_time", "_value", "domain", "entity_id"]) |> limit(n: {MAX_POINTS})'
         )
-        return [point for row in rows for point in _row_points(row, numeric=name != STATE)]
-
-    @override
-    async def _async_steps(
-        self, sensors: Sequence[str], function: str, start: datetime, end: datetime, length: timedelta
-    ) -> list[Point]:
-        names = [entity_id.partition(".")[2] for entity_id in sensors]
-        rows = await self._async_query(
-            self._selected({"domain": [SENSOR], "entity_id": names, "_field": ["value"]}, start, end)
-            + f' |> aggregateWindow(every: {int(length.total_seconds())}s, fn: {function}, timeSrc: "_start")'
-            ' |> fill(usePrevious: true) |> keep(columns: ["_time", "_value", "domain", "entity_id"])'
-        )
-        return [point for row in rows for point in _row_points(row, numeric=True)]
-
-    def _selected(self, wanted: Mapping[str, Iterable[str]], start: datetime, end: datetime) -> str:
-        conditions = " and ".join(
-            "(" + " or ".join(f"r[{_flux(column)}] == {_flux(value)}" for value in values) + ")"
-            for column, values in wanted.items()
-        )
-        return (
-            f"from(bucket: {_flux(self._address.database)}) |> range(start: {_rfc(start)}, stop: {_rfc(end)})"
-            f" |> filter(fn: (r) => {conditions})"
-        )
-
-    async def _async_query(self, query: str) -> list[dict[str, str]]:
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/csv",
-            "Authorization": f"Token {self._address.token}",
+            "Authorization": f"Token {self._settings[CONF_INFLUX_TOKEN]}",
         }
         dialect = {"header": True, "annotations": []}
         body = orjson.dumps({"query": query, "type": "flux", "dialect": dialect})
-        answer = await self._async_send("/api/v2/query", {"org": self._address.org}, body, headers)
+        org = {"org": self._settings[CONF_INFLUX_ORG]}
+        answer = await self._async_send("/api/v2/query", org, body, headers)
         # Tables of several shapes, each with a header after an empty line.
-        rows: list[dict[str, str]] = []
+        points: list[Point] = []
         header: list[str] | None = None
         for line in csv.reader(io.StringIO(answer.decode(errors="replace"))):
-            if not any(line):
-                header = None
-            elif header is None:
-                header = line
-            else:
-                rows.append(dict(zip(header, line, strict=False)))
-        if problem := next((row["error"] for row in rows if row.get("error")), None):
-            raise self._error(InfluxTrouble.OTHER, problem)
-        return rows
+            if header is None or not any(line):
+                header = line if any(line) else None
+                continue
+            row = dict(zip(header, line, strict=False))
+            if problem := row.get("error"):
+                raise self._error(InfluxTrouble.OTHER, problem)
+            with suppress(LookupError, ValueError):
+                value = row["_value"] if name == STATE else float(row["_value"])
+                entity_id = f"{row['domain']}.{row['entity_id']}"
+                points.append((datetime.fromisoformat(row["_time"]), entity_id, value))
+        return points
 
 
-def _row_points(row: Mapping[str, str], *, numeric: bool) -> list[Point]:
-    """Return the point of a row; None if it is invalid."""
-    try:
-        value = float(row["_value"]) if numeric else row["_value"]
-        return [Point(datetime.fromisoformat(row["_time"]), f"{row['domain']}.{row['entity_id']}", value)]
-    except LookupError, ValueError:
-        return []
+def influx_source(hass: HomeAssistant, settings: Mapping[str, Any]) -> InfluxSource:
+    """Return the InfluxDB that the options name."""
+    kind = InfluxQLSource if settings[CONF_INFLUX_VERSION] == INFLUX_1 else FluxSource
+    return kind(hass, settings)
 
 
-def _points(series: Mapping[str, Any], domain: str) -> list[Point]:
-    entity_id = f"{domain}.{series['tags']['entity_id']}"
-    return [
-        Point(datetime.fromtimestamp(milliseconds / 1000, UTC), entity_id, value)
-        for milliseconds, value in series["values"]
-        if value is not None
-    ]
-
-
-def _numbers(points: Iterable[Point]) -> dict[tuple[str, datetime], float]:
-    return {(point.entity_id, point.at): point.value for point in points if _is_number(point.value)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _any_of(tag: str, values: Iterable[str]) -> str:
-    return "(" + " OR ".join(f'"{tag}" = {_text(value)}' for value in values) + ")"
-
-
-def _between(start: datetime, end: datetime) -> str:
-    return f"time >= {int(start.timestamp() * 1000)}ms AND time < {int(end.timestamp() * 1000)}ms"
-
-
-def _text(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", " ")
-    return f"'{escaped}'"
-
-
-def _flux(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("${", "\\${").replace("\n", " ")
-    return f'"{escaped}"'
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
 
 
 def _rfc(moment: datetime) -> str:
