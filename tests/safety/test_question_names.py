@@ -86,8 +86,8 @@ async def test_the_model_hears_what_was_left_out(model_server: ModelServer, secu
     agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 20})
     doors = [add_lock(secure, f"door_{n}", f"Door {n}") for n in range(6)]
     await ask(agent, *(control("unlock", door) for door in doors))
-    calls = agent.entry.runtime_data.recent.calls
-    (made,) = [made for made in calls.values() if made]
+    kept = agent.entry.runtime_data.recent.by_id.values()
+    (made,) = [conversation.calls for conversation in kept if conversation.calls]
     assert len(made) == 6
     (turn,) = agent.entry.runtime_data.turn_log.short()
     results = [call["result"] for call in agent.entry.runtime_data.turn_log.whole(turn["id"])["calls"]]

@@ -45,7 +45,7 @@ from .describe import area_of
 from .record import MAX_TEXT
 from .request import drew_on_home, stays_home
 from .speech import as_spoken, is_question
-from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of, remove_from
+from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of
 
 ALIKE: Final = 0.8
 """From which likeness two words may be one that was misheard."""
@@ -76,7 +76,7 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
         if turn.calls.speaker.unprompted or not result.continue_conversation:
             # What a model asks somebody who said no wake word does not make up for it.
             answer = result.response.speech["plain"]["speech"], dt_util.utcnow()
-            turn.data.recent.listening[turn.calls.conversation_id] = answer
+            turn.recent.listening = answer
         result.continue_conversation = True
     text = result.response.speech["plain"]["speech"]
     if not (turn.calls.speaker.voice or turn.calls.speaker.shown):
@@ -110,10 +110,10 @@ def is_echo(heard: str, answer: str) -> bool:
 
 def drop_turn(turn: Turn) -> conversation.ConversationResult:
     """End a turn that nobody has addressed to the agent: nothing is spoken, and nothing kept of it."""
-    remove_from(turn, turn.first)
+    del turn.chat_log.content[turn.first :]
     response = intent.IntentResponse(language=turn.language)
     response.async_set_speech("")
-    keep(turn)
+    record_turn(turn)
     return conversation.ConversationResult(
         response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
     )
@@ -158,7 +158,7 @@ def _set_results(turn: Turn, response: intent.IntentResponse) -> None:
     response.async_set_states([state for state in states.values() if state])
 
 
-def keep(
+def record_turn(
     turn: Turn, *, err: HomeAgentError | None = None, problem: str | None = None, listens: bool = False
 ) -> None:
     """Complete the record of a turn and hand it to all that keep something of it: history, logs, figures.
@@ -179,7 +179,7 @@ def keep(
     record.person, record.surface = speaker.person or "", speaker.surface.name.lower()
     record.language, record.ms = turn.language, (monotonic() - record.begun) * 1000
     record.asks, record.listens, record.tainted = turn.asks, listens, turn.calls.tainted
-    record.withheld, record.models = turn.calls.disclosure.withheld, data.turn_log.models
+    record.withheld = turn.calls.disclosure.withheld
     LOGGER.debug(
         "Turn of %d ms: %d requests, %d calls, %s",
         *(record.ms, len(record.requests), len(record.calls), record.tokens),
@@ -209,7 +209,7 @@ def keep(
         if data.settings[CONF_PANEL]:
             record.sentence, record.answer = record.sentence[:MAX_TEXT], record.answer[:MAX_TEXT]
             data.turn_log.add(record)
-    data.recent.calls[turn.calls.conversation_id] = [call.summary() for call in record.calls]
+    turn.recent.calls = [call.summary() for call in record.calls]
     data.note_turn(turn.hass, record)
     user_id = turn.user_input.context.user_id if turn.user_input else None
     event = record.event(turn.calls.conversation_id, user_id, speaker.person_id, problem)
@@ -221,15 +221,13 @@ def _remember(turn: Turn, messages: list[Message]) -> None:
     data, at_home = turn.data, drew_on_home(turn)
     if not messages:
         return
-    if at_home:
-        data.recent.at_home[turn.calls.conversation_id] = True
-    if turn.calls.tainted:
-        data.recent.tainted[turn.calls.conversation_id] = True
+    recent = turn.recent
+    recent.at_home, recent.tainted = recent.at_home or at_home, recent.tainted or turn.calls.tainted
     about = turn.calls.touched or [
         key for slot in (turn.context.slots if turn.context else ()) for key in slot.about
     ]
     if about and not turn.calls.forgotten:
-        data.recent.about[turn.calls.conversation_id] = tuple(dict.fromkeys(about))
+        recent.about = tuple(dict.fromkeys(about))
     if not data.settings[CONF_HISTORY] or turn.history_id is None or data.turns.stopped:
         return
     if turn.calls.forgotten:

@@ -43,7 +43,7 @@ from ..tools.outside.outgoing import texts_of
 from ..tools.turn_calls import TurnCalls
 from .pictures import beside_pictures
 from .prompt import async_other_tools
-from .turn import Turn, asked_again, from_contents, messages_of, show_request
+from .turn import Turn, from_contents, messages_of, show_request
 
 HEADING: Final = "This request is about:"
 RINGING: Final = "Alarms ringing now (timer: cancel stops them, extend with when 9 minutes snoozes):"
@@ -68,7 +68,7 @@ async def async_gather(turn: Turn) -> None:
     started = turn.record.gathered = monotonic()
     data, calls, away = turn.data, turn.calls, turn.data.data_policy.away
     reader = await data.handler.guard.async_reader(calls.speaker)
-    before: Sequence[str] = data.recent.about.get(calls.conversation_id) or ()
+    before = turn.recent.about
     if not before and data.settings[CONF_HISTORY] and turn.history_id is not None:
         before = data.shared.history.find(data.entry_id, turn.history_id).about
     context = await data.context.async_assemble(
@@ -118,7 +118,7 @@ async def async_gather(turn: Turn) -> None:
 def _history(turn: Turn, max_tokens: int) -> list[Message]:
     data, settings = turn.data, turn.data.settings
     if not settings[CONF_HISTORY]:
-        if turn.before and turn.calls.conversation_id in data.recent.tainted:
+        if turn.before and turn.recent.tainted:
             turn.calls.taint(earlier=True)  # what became of a yes is told
         return []
     cleared = data.recent.cleared_at(turn.calls.conversation_id)
@@ -127,7 +127,7 @@ def _history(turn: Turn, max_tokens: int) -> list[Message]:
         for content in turn.chat_log.content[1 : turn.first]
         if not turn.shared_chat_log and (cleared is None or content.created > cleared)
     ]
-    marked = kept_at_home if turn.calls.conversation_id in data.recent.at_home else list
+    marked = kept_at_home if turn.recent.at_home else list
     if turn.history_id is None:
         _inherit_taint(turn, earlier, reads_outside=False)
         return marked(from_contents(earlier))
@@ -210,7 +210,7 @@ def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content], *, reads
         for content in earlier
         if isinstance(content, conversation.ToolResultContent)
     ]
-    is_marked = bool(earlier) and turn.calls.conversation_id in turn.data.recent.tainted
+    is_marked = bool(earlier) and turn.recent.tainted
     are_outside = any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
     if reads_outside or is_marked or are_outside:
         turn.calls.taint(earlier=True)
@@ -248,6 +248,10 @@ def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
                 origins.note_read(source, texts_of(result))
 
 
+NO_CALL: Final = (
+    "No tool was called for this, so nothing was done. If the person wants something done, call the tool "
+    "now. If that cannot be done, say so. Otherwise answer the person again, in the language used so far."
+)
 TRUNCATING: Final = frozenset({"sentence", "results", "instructions", "rounds"})
 """Steps after which the model reads only a part of something."""
 
@@ -286,14 +290,19 @@ def build(
             history=history_for(draft.history, told.model),
             slots=tuple(slot.for_outside() for slot in draft.slots),
         )
+    asked_again: list[Message] = []
+    if withheld:
+        answer = UNSAID if from_home else withheld
+        asked_again = [{"role": "assistant", "content": answer}, {"role": "user", "content": NO_CALL}]
     fitted = turn.fitted = fit(
         draft,
         _current_for(messages, told.model, turn.calls, from_home=from_home),
         window.request_tokens(turn.max_tokens, model),
-        after=asked_again(UNSAID if from_home else withheld) if withheld else (),
+        after=asked_again,
     )
     factor = window.calibration(model).factor
-    turn.record.ask(model, fitted, factor, again=bool(withheld) or after_silence)
+    name = turn.data.turn_log.models[model]
+    turn.record.ask(name, fitted, factor, again=bool(withheld) or after_silence)
     _report(turn, fitted, factor)
     max_tokens = turn.max_tokens * ROOM_AFTER_SILENCE if after_silence else turn.max_tokens
     return ChatRequest(

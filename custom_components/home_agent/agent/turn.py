@@ -20,7 +20,7 @@ from ..safety.redaction import redacted
 from ..tools.calls.schema import serialize
 from ..tools.handler import ToolHandler
 from ..tools.turn_calls import TurnCalls
-from .record import TurnRecord
+from .record import RecentConversation, TurnRecord
 
 MASKED: Final = "••••"
 """What is kept of a code."""
@@ -109,13 +109,13 @@ class Turn:
         calls = self.calls
         self.record = TurnRecord(calls=calls.records, external=calls.external, caller=calls.caller)
 
+    @property
+    def recent(self) -> RecentConversation:
+        """What is known of the conversation beside its history."""
+        return self.data.recent.of(self.calls.conversation_id)
+
 
 type LogDelta = conversation.AssistantContentDeltaDict
-
-NO_CALL = (
-    "No tool was called for this, so nothing was done. If the person wants something done, call the tool "
-    "now. If that cannot be done, say so. Otherwise answer the person again, in the language used so far."
-)
 
 
 def replace_sentence(turn: Turn, text: str) -> None:
@@ -147,15 +147,7 @@ def show_request(turn: Turn, system: str, extra: str | None) -> None:
 def guard_tools(chat_log: conversation.ChatLog, handler: ToolHandler, calls: TurnCalls) -> None:
     """Put the guard in front of the tools of the API that a chat log has, if it has one."""
     if (api := chat_log.llm_api) is not None:
-        chat_log.llm_api = GuardedAPIInstance(
-            api=api.api,
-            api_prompt=api.api_prompt,
-            llm_context=api.llm_context,
-            tools=api.tools,
-            custom_serializer=api.custom_serializer,
-            handler=handler,
-            turn=calls,
-        )
+        chat_log.llm_api = GuardedAPIInstance(**vars(api), handler=handler, turn=calls)
 
 
 async def async_add_answer(turn: Turn, deltas: AsyncGenerator[LogDelta]) -> None:
@@ -194,7 +186,7 @@ async def async_say_first(turn: Turn, text: str) -> None:
     """Say a sentence of our own before the model is asked, which does not read it as a part of its answer."""
     length = len(turn.chat_log.content)
     await async_say(turn, text)
-    remove_from(turn, length)
+    del turn.chat_log.content[length:]
     turn.said, turn.lead = True, text
 
 
@@ -214,29 +206,18 @@ def note_unspoken(turn: Turn, text: str) -> None:
     turn.chat_log.async_add_assistant_content_without_tools(content)
 
 
-def words_beside_calls(turn: Turn) -> str:
-    """Return what the model said beside its last calls."""
-    index = _last_with_calls(turn)
-    return "" if index is None else turn.chat_log.content[index].content or ""  # type: ignore[union-attr]
-
-
-def end_with_words_beside_calls(turn: Turn) -> None:
-    """Make what the model said beside its last calls the answer, without saying it again."""
-    index = _last_with_calls(turn)
-    assert index is not None
-    content = turn.chat_log.content[index]
-    assert isinstance(content, conversation.AssistantContent)
-    turn.chat_log.content[index] = replace(content, content=None)
-    note_unspoken(turn, (content.content or "").strip())
-
-
-def _last_with_calls(turn: Turn) -> int | None:
+def words_beside_calls(turn: Turn, *, as_answer: bool = False) -> str:
+    """Return what the model said beside its last calls; `as_answer` ends the turn with it, not said again."""
     contents = turn.chat_log.content
     for index in range(len(contents) - 1, turn.first, -1):
         content = contents[index]
         if isinstance(content, conversation.AssistantContent) and content.tool_calls:
-            return index
-    return None
+            words = (content.content or "").strip()
+            if as_answer:
+                contents[index] = replace(content, content=None)
+                note_unspoken(turn, words)
+            return words
+    return ""
 
 
 async def async_say_error(turn: Turn, sentence: str) -> None:
@@ -247,13 +228,8 @@ async def async_say_error(turn: Turn, sentence: str) -> None:
     """
     if turn.calls.speaker.voice and (turn.said or turn.patience):
         await async_say(turn, sentence)
-        return
-    note_unspoken(turn, sentence)
-
-
-def remove_from(turn: Turn, start: int) -> None:
-    """Remove the entries that were added since the chat log had so many."""
-    del turn.chat_log.content[start:]
+    else:
+        note_unspoken(turn, sentence)
 
 
 def last_words(turn: Turn, end: int | None = None) -> str:
@@ -290,11 +266,6 @@ def from_contents(contents: Sequence[conversation.Content]) -> list[Message]:
             case conversation.UserContent():
                 messages.append({"role": "user", "content": content.content})
     return messages
-
-
-def asked_again(answer: str) -> list[Message]:
-    """Return the messages that ask the model once more after an answer that nobody has heard."""
-    return [{"role": "assistant", "content": answer}, {"role": "user", "content": NO_CALL}]
 
 
 @dataclass(kw_only=True)
