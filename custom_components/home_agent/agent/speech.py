@@ -437,7 +437,6 @@ class MarkdownReader:
         self._kind = ""
         """What the line before was."""
         self._code = False
-        self._emphasis = False
         self._pictograph = False
         """Nothing was written since a pictograph."""
         self._prose_fence = False
@@ -542,7 +541,7 @@ class MarkdownReader:
         match token.lastgroup:
             case "newline":
                 self._new_line = True
-                self._code = self._emphasis = False
+                self._code = False
             case "ticks":
                 self._code = len(token[0]) <= _CODE_TICKS and not self._code
             case "cell" | "pause":
@@ -556,22 +555,13 @@ class MarkdownReader:
                 self._new_line = token["name"].lower() in _LINE_BREAKS
 
     def _is_sign(self, run: str, after: str) -> bool:
-        """Return whether stars, underscores or tildes mean something, as in 2*3, on_hold and ~20.
-
-        Stars are also signs in 3 * 4 and before a footnote; others open or close emphasis.
-        """
-        before, last, is_single = self._previous, self._flow.last[-1:], len(run) == 1
+        """Return whether stars, underscores or tildes mean something, as in 2*3, 3 * 4, on_hold and ~20."""
+        before = self._previous
         if before == run[0]:
             return False
         if run[0] != "*":
-            return is_single if run[0] == "~" else is_word(before) and is_word(after)
-        opens, closes = bool(after) and not after.isspace(), not before.isspace()
-        if not opens and not closes:
-            return is_single or last.isdigit()
-        if not self._emphasis and closes and (before.isdigit() and after.isdigit() if opens else is_single):
-            return True
-        self._emphasis = opens and not (closes and self._emphasis)
-        return False
+            return len(run) == 1 if run[0] == "~" else is_word(before) and is_word(after)
+        return (before.isdigit() and after.isdigit()) or (before.isspace() and not after.strip())
 
     def _fence(self, text: str, at: int, final: bool) -> int | None:
         end = text.find("\n", at) + 1
@@ -665,8 +655,6 @@ DROPPED: Final = {"think": THINK_CLOSE, "result": _closing(_RESULTS), "role": TU
 """How what is neither spoken nor called ends."""
 FENCE_CLOSE: Final = lazy_regex(r"`{3}")
 LINES_CLOSE: Final = lazy_regex(r"\n[ \t]{0,8}(?=\n)")
-MAX_BLOCK: Final = 20_000
-"""Characters of a suspected block that are held back, and of a call that are kept."""
 
 _OBJECT: Final = lazy_regex(r"\{\s{0,20}(?:[\"']|[A-Za-z_]\w{0,40}\s{0,4}:)")
 _OBJECT_PART: Final = lazy_regex(r"\{\s{0,20}(?:[A-Za-z_]\w{0,40}\s{0,4})?\Z")
@@ -705,22 +693,15 @@ class _Block:
     """A stretch of the reply whose end is not known yet."""
 
     scanner: UntilClose | Balanced
-    thought: bool = False
-    certain: bool = False
-    """Is taken out whatever it contains, and however long it grows."""
+    is_thought: bool = False
+    is_certain: bool = False
+    """Whether it is taken out whatever it contains."""
     is_call: Callable[[str], bool] = lambda _: True
     raw: list[str] = field(default_factory=list)
-    size: int = 0
-
-    def add(self, text: str) -> None:
-        """Keep raw text, within bounds."""
-        if text and self.size < MAX_BLOCK:
-            self.raw.append(text[: MAX_BLOCK - self.size])
-            self.size += len(self.raw[-1])
 
 
 def _thought(close: re.Pattern[str]) -> _Block:
-    return _Block(scanner=UntilClose(close), thought=True, certain=True)
+    return _Block(scanner=UntilClose(close), is_thought=True, is_certain=True)
 
 
 @dataclass(slots=True)
@@ -797,7 +778,7 @@ class SpeechFilter:
         self._held = text[at:]
         if self._final:
             if self._block is not None:
-                self._block.add(self._held)
+                self._block.raw.append(self._held)
                 self._held = ""
                 self._end_block(self._block)
             if self._markdown:
@@ -823,38 +804,27 @@ class SpeechFilter:
 
     def _read_block(self, block: _Block, text: str, at: int) -> int | None:
         step = block.scanner.scan(text, at, final=self._final)
-        room = MAX_BLOCK - block.size
-        if not block.certain and step.body - at > room:
-            block.add(text[at : step.body])
-            self._release(block)
-            return at + room
-        if block.thought:
+        if block.is_thought:
             self._thinking.append(text[at : step.body])
         else:
-            block.add(text[at : step.next])
+            block.raw.append(text[at : step.next])
         if step.done:
             self._end_block(block)
             return step.next
         return step.next if step.next > at else None
 
     def _end_block(self, block: _Block) -> None:
-        raw = "".join(block.raw)
-        is_call = not block.thought and block.is_call(raw)
-        if not (is_call or block.certain):
-            self._release(block)
-            return
         self._block = None
+        raw = "".join(block.raw)
+        is_call = not block.is_thought and block.is_call(raw)
+        if not (is_call or block.is_certain):
+            self._say(raw, 0, len(raw))
+            return
         self._remove(0, " ")
         if is_call and len(self.calls) < MAX_CALLS:
             text = raw.strip()
             self.calls.append(CallText(text, self._alone, self._are_arguments(unfenced(text))))
             self._on_line.append(self.calls[-1])
-
-    def _release(self, block: _Block) -> None:
-        """Return a block to the text if it is not a call."""
-        self._block = None
-        raw = "".join(block.raw)
-        self._say(raw, 0, len(raw))
 
     def _say(self, text: str, at: int, end: int) -> int:
         text = text[at:end]
@@ -879,7 +849,7 @@ class SpeechFilter:
 
     def _begin(self, block: _Block, text: str, at: int, end: int) -> int:
         self._block = block
-        block.add(text[at:end])
+        block.raw.append(text[at:end])
         return end
 
     # What may begin.
@@ -909,7 +879,7 @@ class SpeechFilter:
         block = _Block(
             scanner=scanner or Balanced(text[at]),
             is_call=lambda raw: self._names.in_json(raw) or (alone and self._are_arguments(unfenced(raw))),
-            certain=certain,
+            is_certain=certain,
         )
         return self._begin(block, text, at, end)
 
@@ -921,18 +891,13 @@ class SpeechFilter:
         is_half = tag["bar2"] and not is_barred
         if kind is None and not (is_half and name in BARRED_TAGS):
             return self._say(text, at, at + 1)
-        if self._previous == "`" and kind in ("think", "call", "result"):
-            if end == len(text) and not self._final:
-                return None
-            if text[end : end + 1] == "`":
-                return self._remove(end) if self._voice else self._say(text, at, end)
         if tag["slash"] or tag["end"] or is_half:
             self.unopened_thought = self.unopened_thought or kind == "think"
             return self._remove(end)
         if kind == "header":
             return self._header(text, at, end)
         if kind == "call":
-            return self._begin(_Block(scanner=UntilClose(CALL_CLOSE), certain=True), text, at, end)
+            return self._begin(_Block(scanner=UntilClose(CALL_CLOSE), is_certain=True), text, at, end)
         return self._begin(_thought(DROPPED[kind]), text, at, end) if kind in DROPPED else self._remove(end)
 
     def _header(self, text: str, at: int, end: int) -> int | None:
@@ -942,7 +907,7 @@ class SpeechFilter:
             return None if len(text) - end < HEADER_CHARS and not self._final else self._remove(end)
         role, after = header[1].lower(), min(header.end(), len(text))
         if "to=" in header[2]:
-            return self._begin(_Block(scanner=UntilClose(HEADED_CALL_CLOSE), certain=True), text, at, end)
+            return self._begin(_Block(scanner=UntilClose(HEADED_CALL_CLOSE), is_certain=True), text, at, end)
         if role in THINK_ROLES or role in OTHER_ROLES:
             close = THINK_CLOSE if role in THINK_ROLES else TURN_CLOSE
             return self._begin(_thought(close), text, at, after)
@@ -971,18 +936,18 @@ class SpeechFilter:
             return self._say(text, at, ticks)
         scanner = UntilClose(FENCE_CLOSE)
         if fence[1].lower() in CALL_FENCES or self._names.pattern.match(text, body):
-            return self._begin(_Block(scanner=scanner, certain=True), text, at, body)
+            return self._begin(_Block(scanner=scanner, is_certain=True), text, at, body)
         if text.startswith(("{", "["), body):
             is_certain = self._voice and text[body] == "{"
             return self._data(text, at, body, certain=is_certain, scanner=scanner)
         return self._say(text, at, ticks)
 
     def _name(self, text: str, at: int) -> int | None:
-        """Take a call that begins with the name of a tool; a quoted one stays in a chat."""
+        """Take a call that begins with the name of a tool."""
         if self._names.cut(text, at) and not self._final:
             return None
         name = self._names.pattern.match(text, at)
-        if name is None or (self._previous == "`" and not self._voice):
+        if name is None:
             end = max(end_of(_WORD, text, at), at + 1)
             is_cut = end == len(text) and end - at < _MAX_NAME and not self._final
             return None if is_cut else self._say(text, at, end)
@@ -994,7 +959,7 @@ class SpeechFilter:
             return self._begin(block, text, at, at)
         may_be_lines = is_spelled and self._alone
         if may_be_lines and _KEY.match(text, name.end()):
-            lines = _Block(scanner=UntilClose(LINES_CLOSE, "\n"), certain=True)
+            lines = _Block(scanner=UntilClose(LINES_CLOSE, "\n"), is_certain=True)
             return self._begin(lines, text, at, name.end())
         part = _AFTER_PART.match(text, name.end()) or (may_be_lines and _KEY_PART.match(text, name.end()))
         return None if part and not self._final else self._say(text, at, name.end())
