@@ -151,15 +151,6 @@ async def test_what_is_not_worth_it_is_left(notes: Notes, subtests: pytest.Subte
             assert notes.reasons[-1] == reason
 
 
-async def test_what_is_known_is_not_new(notes: Notes) -> None:
-    """It is brought up to date."""
-    notes.takes(VEGETARIAN)
-    await notes.say("I am vegetarian")
-    await notes.say("I am vegetarian, you know")
-    assert notes.contents == ["Anna is vegetarian"]
-    assert notes.reasons == [Reason.KNOWN]
-
-
 async def test_orders_and_automations_teach_nothing(notes: Notes) -> None:
     """Nor does what was remembered by the tool, or a turn that has read text from outside."""
     notes.takes(VEGETARIAN)

@@ -26,7 +26,7 @@ from ..const import (
     EVENT_CONVERSATION_FINISHED,
     LOGGER,
 )
-from ..conversations.history import kept_at_home
+from ..conversations.history import kept_at_home, make_turn
 from ..domains.features import supports
 from ..errors import HomeAgentError
 from ..inference.models import Message
@@ -175,7 +175,7 @@ def record_turn(
         request.fitted = replace(request.fitted, messages=masked)
     record.end_request()
     record.id, record.at = speaker.turn_id, dt_util.utcnow()
-    record.conversation = turn.history_id or turn.calls.conversation_id
+    record.conversation = turn.history_id
     record.person, record.surface = speaker.person or "", speaker.surface.name.lower()
     record.language, record.ms = turn.language, (monotonic() - record.begun) * 1000
     record.asks, record.listens, record.tainted = turn.asks, listens, turn.calls.tainted
@@ -228,22 +228,22 @@ def _remember(turn: Turn, messages: list[Message]) -> None:
     ]
     if about and not turn.calls.forgotten:
         recent.about = tuple(dict.fromkeys(about))
-    if not data.settings[CONF_HISTORY] or turn.history_id is None or data.turns.stopped:
+    if not data.settings[CONF_HISTORY] or data.turns.stopped:
         return
     if turn.calls.forgotten:
         for agent in data.remembering:
             data.shared.history.forget_texts(agent.entry_id, turn.calls.forgotten)
         return
-    data.shared.history.append_turn(
-        data.entry_id,
-        turn.history_id,
+    kept = make_turn(
         kept_at_home(messages) if at_home else messages,
-        at=dt_util.utcnow(),
+        at=turn.record.at,
         persist=data.settings[CONF_HISTORY_PERSIST],
         person=turn.calls.speaker.person_id,
         tainted=turn.calls.tainted,
         about=dict.fromkeys(about),
     )
+    if kept is not None:
+        data.shared.history.append_turn(data.entry_id, turn.history_id, kept)
 
 
 def without_codes(
@@ -319,7 +319,7 @@ def learn(turn: Turn) -> None:
             at=dt_util.utcnow(),
         )
         data.extractor.note(exchange)
-    if settings[CONF_HISTORY] and settings[CONF_HISTORY_SUMMARIZE] and turn.history_id is not None:
+    if settings[CONF_HISTORY] and settings[CONF_HISTORY_SUMMARIZE]:
         max_tokens = data.context.window.budget(data.router.expected).history
         conversation = data.shared.history.find(data.entry_id, turn.history_id)
         if conversation.wants_summary(settings[CONF_HISTORY_MAX_MESSAGES], max_tokens):

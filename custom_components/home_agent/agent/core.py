@@ -155,6 +155,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             user_input=user_input,
             language=user_input.language,
             max_tokens=self.settings[CONF_MAX_TOKENS],
+            recent=recent,
             history_id=history_id,
             silent=is_unprompted and is_echo(user_input.text, answer),
             shared_chat_log=is_intruder or recent.is_shared or self._has_other_agent(chat_log),

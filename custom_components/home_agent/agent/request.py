@@ -27,7 +27,7 @@ from ..const import (
 )
 from ..context.kind_lines import describe_state
 from ..context.window import FittedRequest, RequestDraft, Slot, fit
-from ..conversations.history import AT_HOME_ONLY, kept_at_home
+from ..conversations.history import AT_HOME_ONLY, Conversation, kept_at_home
 from ..errors import WAITED, WAITS
 from ..inference.models import ChatRequest, Message, MessageCall, ModelServerError, TokenUsage
 from ..knowledge.house import HouseSnapshot
@@ -68,11 +68,10 @@ async def async_gather(turn: Turn) -> None:
     started = turn.record.gathered = monotonic()
     data, calls, away = turn.data, turn.calls, turn.data.data_policy.away
     reader = await data.handler.guard.async_reader(calls.speaker)
-    before = turn.recent.about
-    if not before and data.settings[CONF_HISTORY] and turn.history_id is not None:
-        before = data.shared.history.find(data.entry_id, turn.history_id).about
+    kept = data.shared.history.find(data.entry_id, turn.history_id)
+    about = turn.recent.about or (kept.about if data.settings[CONF_HISTORY] else ())
     context = await data.context.async_assemble(
-        sentence=calls.sentence, reader=reader, model=data.router.expected, before=before
+        sentence=calls.sentence, reader=reader, model=data.router.expected, before=about
     )
     context = replace(context, slots=tuple(_cleaned_slot(turn, slot) for slot in context.slots))
     own_tools = data.tool_schemas.beside(context.house, context.catalogue)
@@ -83,7 +82,7 @@ async def async_gather(turn: Turn) -> None:
     caller_prompt = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
     extra = "\n".join(part for part in (others.prompt, caller_prompt) if part) or None
     history = []
-    for message in _history(turn, context.budget.history):
+    for message in _history(turn, kept, context.budget.history):
         content = message["content"]
         if message["role"] == "tool" and isinstance(content, str) and WAITS in content:
             # Nothing waits for an answer any more.
@@ -115,32 +114,28 @@ async def async_gather(turn: Turn) -> None:
     turn.record.context_ms = (monotonic() - started) * 1000
 
 
-def _history(turn: Turn, max_tokens: int) -> list[Message]:
+def _history(turn: Turn, kept: Conversation, max_tokens: int) -> list[Message]:
     data, settings = turn.data, turn.data.settings
     if not settings[CONF_HISTORY]:
         if turn.before and turn.recent.tainted:
             turn.calls.taint(earlier=True)  # what became of a yes is told
         return []
     cleared = data.recent.cleared_at(turn.calls.conversation_id)
-    earlier = [
+    unknown = [
         content
         for content in turn.chat_log.content[1 : turn.first]
-        if not turn.shared_chat_log and (cleared is None or content.created > cleared)
+        if not turn.shared_chat_log
+        and (cleared is None or content.created > cleared)
+        and (not kept.turns or content.created > kept.turns[-1].at)
     ]
-    marked = kept_at_home if turn.recent.at_home else list
-    if turn.history_id is None:
-        _inherit_taint(turn, earlier, reads_outside=False)
-        return marked(from_contents(earlier))
-    history = data.shared.history
-    kept = history.find(data.entry_id, turn.history_id)
-    unknown = [content for content in earlier if not kept.turns or content.created > kept.turns[-1].at]
-    window = history.get_window(
+    window = data.shared.history.get_window(
         data.entry_id,
         turn.history_id,
         max_messages=settings[CONF_HISTORY_MAX_MESSAGES],
         max_tokens=max_tokens,
     )
     _inherit_taint(turn, unknown, reads_outside=kept.reads_outside)
+    marked = kept_at_home if turn.recent.at_home else list
     return [*window, *marked(from_contents(unknown))]
 
 

@@ -59,8 +59,10 @@ class Turn:
     """What is known of the turn as its tools see it: who speaks, what was said, called and read."""
     language: str
     max_tokens: int
+    recent: RecentConversation = field(default_factory=RecentConversation)
+    """What is known of the conversation beside its history."""
     user_input: conversation.ConversationInput | None = None
-    history_id: str | None = None
+    history_id: str = ""
     shared_chat_log: bool = False
     """Whether someone else's words are in the chat log too: they are not for this speaker."""
     first: int = 0
@@ -108,11 +110,6 @@ class Turn:
         """Begin the record."""
         calls = self.calls
         self.record = TurnRecord(calls=calls.records, external=calls.external, caller=calls.caller)
-
-    @property
-    def recent(self) -> RecentConversation:
-        """What is known of the conversation beside its history."""
-        return self.data.recent.of(self.calls.conversation_id)
 
 
 type LogDelta = conversation.AssistantContentDeltaDict
