@@ -1,12 +1,10 @@
 """The rounds of a turn: the model is asked, its answer filtered, and asked again where that helps."""
 
 import asyncio
-from bisect import bisect_left
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import cache, partial
 import re
-from string import ascii_lowercase, digits
 from time import monotonic
 from typing import Final
 
@@ -112,7 +110,6 @@ def _lexicon(language: str, names: tuple[str, ...]) -> Lexicon:
 
 TAIL_CHARS: Final = 80
 """How much of the answer is kept, to see what precedes an id."""
-_ID_CHARS: Final = f"{ascii_lowercase}{digits}_."
 _ID: Final = lazy_regex(r"( ?\()?(?<![\w./@\\=-])([a-z_]{1,40}\.[a-z0-9_]{1,120})(?!\.?\w)(\))?")
 _CODE: Final = lazy_regex("entity_id|```")
 """Behind this an answer is code, which needs ids."""
@@ -120,21 +117,16 @@ _WORD: Final = lazy_regex(r"[\w.]+")
 
 
 class NamesForIds:
-    """Filters one answer as it arrives. The result does not depend on how the answer was cut."""
+    """Gives names in place of ids to one answer, as it arrives in whole words."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
-        self._ids = list(names)
-        self._held = ""
         self._tail = ""
         self._is_code = not names
 
-    def feed(self, text: str, *, final: bool = False) -> str:
-        """Take the next piece and return the text that is certain by now."""
-        text = self._held + text
-        cut = len(text) if final or self._is_code else self._certain(text)
-        self._held = text[cut:]
-        whole, at = f"{self._tail}{text[:cut]}", len(self._tail)
+    def feed(self, text: str) -> str:
+        """Return the next piece with names."""
+        whole, at = f"{self._tail}{text}", len(self._tail)
         self._tail = whole[-TAIL_CHARS:]
         code = _CODE.search(whole)
         end = at if self._is_code else code.start() if code else len(whole)
@@ -144,16 +136,6 @@ class NamesForIds:
             at = token.end()
         self._is_code = self._is_code or code is not None
         return "".join((*pieces, whole[at:]))
-
-    def _certain(self, text: str) -> int:
-        """Return where the beginning of an id, or of the bracket before it, may have been cut off."""
-        start = len(text.rstrip(_ID_CHARS))
-        begun = text[start:].rstrip(".")
-        at = bisect_left(self._ids, begun)
-        if start < len(text) and not (at < len(self._ids) and self._ids[at].startswith(begun)):
-            return len(text)
-        start -= text.endswith("(", 0, start)
-        return start - text.endswith(" ", 0, start)
 
     def _name(self, token: re.Match[str]) -> str:
         """Return the name of the entity; nothing for an id in brackets behind the name."""
@@ -339,14 +321,11 @@ class _Answer:
     def _add(
         self, text: str, thinking: str, calls: list[llm.ToolInput], *, final: bool = False
     ) -> list[LogDelta]:
-        is_withheld = False
-        if self._names is not None and (text or final):
-            text = self._names.feed(text, final=final)
-            is_withheld = not text
+        if self._names is not None:
+            text = self._names.feed(text)
         self.text += text
         self.has_calls = self.has_calls or bool(calls)
         if self._waits:
-            is_withheld = is_withheld or bool(text)
             text = self.text if final and not self.has_calls else ""
             if text.strip() and not may_answer_order(text, self._turn.language):
                 self.withheld, text = text, ""
@@ -358,7 +337,7 @@ class _Answer:
             words["content"] = text
         if thinking:
             words["thinking_content"] = thinking
-        added = [words] if words else [HEARTBEAT] if is_withheld and not final else []
+        added = [words] if words else [] if calls or final else [HEARTBEAT]
         if calls:
             self._turn.calls.announce(len(calls))
             added.append({"tool_calls": calls})

@@ -93,6 +93,7 @@ def test_the_end_of_a_thought_without_its_beginning_is_not_spoken(subtests: pyte
             speech = SpeechFilter(voice=surface)
             assert not speech.unopened_thought
             speech.feed("I should</think>Yes.")
+            speech.flush()
             assert speech.unopened_thought
 
 
