@@ -40,7 +40,6 @@ from ..safety.answers import mask_numbers
 from ..safety.redaction import redacted, secrets_of, wants_code
 from ..texts import fold_letters, is_unspaced, without_embeds, words
 from ..tools.pending import UNPROMPTED
-from .afterthought import FinishedConversation
 from .describe import area_of
 from .record import MAX_TEXT
 from .request import drew_on_home, stays_home
@@ -299,7 +298,14 @@ def learn(turn: Turn) -> None:
     if turn.fitted is None:
         return
     settings, speaker = data.settings, calls.speaker
-    messages, tools = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])], turn.fitted.tools
+    exchange = Exchange(
+        messages=[*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])],
+        tools=turn.fitted.tools,
+        speaker=speaker,
+        said=calls.sentence,
+        at_home=stays_home(turn),
+        at=turn.record.at,
+    )
     # An automation's words have no owner, and those with text from outside may belong to someone else.
     is_owned = not (calls.tainted or speaker.unprompted) and bool(speaker.context.user_id or speaker.voice)
     acted = bool(calls.touched) or calls.done
@@ -310,21 +316,12 @@ def learn(turn: Turn) -> None:
         and not any(record.stored_memory for record in calls.records)
         and teaches(calls.sentence, turn.language, acted=acted, looked_up=bool(calls.records) and not acted)
     ):
-        exchange = Exchange(
-            messages=messages,
-            tools=tools,
-            speaker=speaker,
-            said=calls.sentence,
-            at_home=stays_home(turn),
-            at=dt_util.utcnow(),
-        )
         data.extractor.note(exchange)
     if settings[CONF_HISTORY] and settings[CONF_HISTORY_SUMMARIZE]:
         max_tokens = data.context.window.budget(data.router.expected).history
         conversation = data.shared.history.find(data.entry_id, turn.history_id)
         if conversation.wants_summary(settings[CONF_HISTORY_MAX_MESSAGES], max_tokens):
-            finished = FinishedConversation(messages=messages, tools=tools, at_home=stays_home(turn))
-            data.summaries.put(turn.history_id, finished)
+            data.summaries.put(turn.history_id, exchange)
 
 
 MAX_CHARS: Final = 4000

@@ -632,8 +632,6 @@ _AFTER_NAME: Final = lazy_regex(r"\(|[: \t]{0,3}\n?\{")
 _KEY: Final = lazy_regex(r"[ \t]{0,4}(?:[ \t]|\n(?:- ?)?)\w{1,20} ?[:=]")
 _ARGUMENTS: Final = lazy_regex(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
 _WORD: Final = lazy_regex(r"\w+")
-_LINES: Final = 2
-"""Lines that show whether a call begins in the first of them."""
 
 
 class UntilClose:
@@ -706,6 +704,10 @@ class SpeechFilter:
         self._voice = voice
         self._block: _Block | None = _thought(THINK_CLOSE) if starts_thinking else None
         self._held = ""
+        self._words_end = 0
+        """Where the last word of the text begins that may not be whole yet."""
+        self._lines_end = -1
+        """Where the last line ends that is followed by a whole one: both show whether a call begins there."""
         self._previous = "\n"
         self._alone = True
         """Nothing was said on this line that would make a sentence of a call."""
@@ -713,6 +715,7 @@ class SpeechFilter:
         """Nothing more will come."""
         self._on_line: list[CallText] = []
         """Calls that ended on this line."""
+        self._said: list[str] = []
         self._thinking: list[str] = []
         self._flow = Flow(collapse=voice)
         self._markdown = MarkdownReader(self._flow) if voice else None
@@ -734,6 +737,8 @@ class SpeechFilter:
     def _read(self, piece: str) -> Spoken:
         text = self._held + piece
         at = 0
+        self._words_end = len(text) if self._final else last_boundary(text, 0, len(text))
+        self._lines_end = len(text) if self._final else text.rfind("\n", 0, max(text.rfind("\n"), 0))
         while at < len(text):
             after = (
                 self._read_text(text, at) if self._block is None else self._read_block(self._block, text, at)
@@ -742,13 +747,11 @@ class SpeechFilter:
                 break
             at = after
         self._held = text[at:]
-        if self._final:
-            if self._block is not None:
-                self._block.raw.append(self._held)
-                self._held = ""
-                self._end_block(self._block)
-            if self._markdown:
-                self._markdown.write("", final=True)
+        if self._final and self._block is not None:
+            self._block.raw.append(self._held)
+            self._held = ""
+            self._end_block(self._block)
+        self._pass_on(final=self._final)
         said = self._flow.take()
         shown = self._shown.feed(said, final=self._final) if said or self._final else ""
         thinking, self._thinking = "".join(self._thinking), []
@@ -756,13 +759,13 @@ class SpeechFilter:
 
     def _read_text(self, text: str, at: int) -> int | None:
         """Take whole words up to what may begin a call, or that."""
-        end = len(text) if self._final else last_boundary(text, at, len(text))
+        end = max(at, self._words_end)
         if is_word(self._previous) and (word := _WORD.match(text, at, end)):
             return self._say(text, at, word.end())
         trigger = self._names.trigger.search(text, at, end)
         if (start := trigger.start() if trigger else end) > at:
             return self._say(text, at, start)
-        return self._open(text, at, end) if trigger else None
+        return self._open(text, at) if trigger else None
 
     def _read_block(self, block: _Block, text: str, at: int) -> int | None:
         step = block.scanner.scan(text, at, final=self._final)
@@ -790,7 +793,7 @@ class SpeechFilter:
 
     def _say(self, text: str, at: int, end: int) -> int:
         text = text[at:end]
-        (self._markdown or self._flow).write(text)
+        self._said.append(text)
         _, broken, tail = text.rpartition("\n")
         self._previous = text[-1]
         self._alone = not tail.strip(EDGES) and (bool(broken) or self._alone)
@@ -803,11 +806,18 @@ class SpeechFilter:
 
     def _remove(self, end: int, previous: str = ">") -> int:
         """Leave something out that ends there; `previous` represents it for the text after it."""
-        if self._markdown:
-            self._markdown.write("", final=True)
+        self._pass_on(final=True)
         self._flow.removed()
         self._previous = previous
         return end
+
+    def _pass_on(self, *, final: bool) -> None:
+        text = "".join(self._said)
+        self._said.clear()
+        if self._markdown:
+            self._markdown.write(text, final=final)
+        else:
+            self._flow.write(text)
 
     def _begin(self, block: _Block, text: str, at: int, end: int) -> int:
         self._block = block
@@ -816,8 +826,8 @@ class SpeechFilter:
 
     # What may begin.
 
-    def _open(self, text: str, at: int, end: int) -> int | None:
-        is_whole = self._final or text.count("\n", at) >= _LINES
+    def _open(self, text: str, at: int) -> int | None:
+        is_whole = at <= self._lines_end
         match text[at]:
             case "<" | "[" if tag := TAG.match(text, at):
                 return self._tag(text, tag, is_whole)
@@ -827,11 +837,11 @@ class SpeechFilter:
                 return self._say(text, at, at + 1) if is_known else None
             case "[":
                 inner = end_of(_LIST_START, text, at)
-                return self._list(text, at, inner) if inner < end or is_whole else None
+                return self._list(text, at, inner) if inner < self._words_end or is_whole else None
             case "{" if _OBJECT.match(text, at):
                 return self._data(text, at, at, certain=self._voice)
             case "{":
-                is_known = is_whole or end_of(_OBJECT_START, text, at) < end
+                is_known = is_whole or end_of(_OBJECT_START, text, at) < self._words_end
                 return self._say(text, at, at + 1) if is_known else None
             case "`":
                 return self._ticks(text, at) if is_whole else None
