@@ -77,43 +77,22 @@ def tracebacks(caplog: pytest.LogCaptureFixture) -> list[str]:
 WORDS = ("Listen to this ", "story.")
 """Words that cannot begin a claim that something was done: they are let out at once."""
 
-AFTER = pytest.mark.parametrize("after", [-1, 2], ids=["before headers", "in the stream"])
 
-
-@AFTER
-@pytest.mark.parametrize("change", [reload, unload, remove])
-async def test_a_turn_ends_with_its_agent(
+@pytest.mark.parametrize("after", [-1, 2], ids=["before headers", "in the stream"])
+@pytest.mark.parametrize(
+    ("change", "expected_lingering_timers"),
+    # Of a chat session that ends after Home Assistant has stopped.
+    [(reload, False), (unload, False), (remove, False), (stop, True)],
+)
+async def test_a_turn_ends_with_its_agent_and_with_home_assistant(
     hass: HomeAssistant,
     model_server: ModelServer,
     caplog: pytest.LogCaptureFixture,
     change: Change,
-    after: int,
-) -> None:
-    """A server that hangs keeps nothing alive."""
-    await check_a_turn_ends(hass, model_server, caplog, change, after)
-
-
-@AFTER
-@pytest.mark.parametrize("expected_lingering_timers", [True])  # of a chat session that ends after the stop
-async def test_a_turn_ends_with_home_assistant(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    caplog: pytest.LogCaptureFixture,
-    after: int,
     expected_lingering_timers: bool,
-) -> None:
-    """Nobody waits for a model when Home Assistant stops."""
-    await check_a_turn_ends(hass, model_server, caplog, stop, after)
-
-
-async def check_a_turn_ends(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    caplog: pytest.LogCaptureFixture,
-    change: Change,
     after: int,
 ) -> None:
-    """Check for one sentence, the connection closed, nothing left running."""
+    """A server that hangs keeps nothing alive: one sentence, the connection closed, nothing left running."""
     agent = await async_agent(hass, model_server)
     reply = hang(after, chunks=WORDS)
     model_server.script([reply])
