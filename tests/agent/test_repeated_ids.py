@@ -30,7 +30,7 @@ def test_ids_become_names(subtests: pytest.Subtests) -> None:
     """An id is a name; addresses and unknown ids stay; code stays behind its beginning."""
     for answer, out in ANSWERS:
         with subtests.test(answer=answer, out=out):
-            assert NamesForIds(NAMES).feed(answer) == out
+            assert NamesForIds(NAMES.get).feed(answer) == out
 
 
 async def test_repeated_ids(

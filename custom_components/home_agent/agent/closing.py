@@ -88,7 +88,7 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
 
 def is_for_others(turn: Turn) -> bool:
     """Return whether what was heard without a wake word was said to somebody else, as the model finds."""
-    return turn.calls.speaker.unprompted and not (turn.calls.records or words(last_words(turn)))
+    return not (turn.calls.records or words(last_words(turn)))
 
 
 def is_echo(heard: str, answer: str) -> bool:
@@ -295,33 +295,39 @@ def learn(turn: Turn) -> None:
     """Hand a turn to what works on it later: the extractor of memories, and the queue of summaries."""
     data, calls = turn.data, turn.calls
     data.warmer.note_used()
-    if turn.fitted is None:
+    if not turn.record.requests:
         return
     settings, speaker = data.settings, calls.speaker
-    exchange = Exchange(
-        messages=[*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])],
-        tools=turn.fitted.tools,
-        speaker=speaker,
-        said=calls.sentence,
-        at_home=stays_home(turn),
-        at=turn.record.at,
-    )
     # An automation's words have no owner, and those with text from outside may belong to someone else.
     is_owned = not (calls.tainted or speaker.unprompted) and bool(speaker.context.user_id or speaker.voice)
     acted = bool(calls.touched) or calls.done
-    if (
+    is_learned = (
         is_owned
         and settings[CONF_MEMORY]
         and settings[CONF_MEMORY_EXTRACTION]
         and not any(record.stored_memory for record in calls.records)
         and teaches(calls.sentence, turn.language, acted=acted, looked_up=bool(calls.records) and not acted)
-    ):
-        data.extractor.note(exchange)
+    )
+    is_long = False
     if settings[CONF_HISTORY] and settings[CONF_HISTORY_SUMMARIZE]:
         max_tokens = data.context.window.budget(data.router.expected).history
         conversation = data.shared.history.find(data.entry_id, turn.history_id)
-        if conversation.wants_summary(settings[CONF_HISTORY_MAX_MESSAGES], max_tokens):
-            data.summaries.put(turn.history_id, exchange)
+        is_long = conversation.wants_summary(settings[CONF_HISTORY_MAX_MESSAGES], max_tokens)
+    if not is_learned and not is_long:
+        return
+    fitted = turn.record.requests[-1].fitted
+    exchange = Exchange(
+        messages=[*fitted.messages, *from_contents(turn.chat_log.content[-1:])],
+        tools=fitted.tools,
+        speaker=speaker,
+        said=calls.sentence,
+        at_home=stays_home(turn),
+        at=turn.record.at,
+    )
+    if is_learned:
+        data.extractor.note(exchange)
+    if is_long:
+        data.summaries.put(turn.history_id, exchange)
 
 
 MAX_CHARS: Final = 4000

@@ -82,7 +82,6 @@ async def async_take_reply(turn: Turn) -> bool:
     # What became of it is said, and the model answers the rest.
     assert turn.user_input is not None
     turn.heard, turn.calls.sentence = turn.calls.sentence, action.rest
-    turn.before = [{"role": "user", "content": turn.heard}, {"role": "assistant", "content": told}]
     turn.user_input = replace(turn.user_input, text=action.rest)
     replace_sentence(turn, action.rest)
     await async_say_first(turn, told)

@@ -93,7 +93,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
                 LOGGER.exception("The turn failed unexpectedly")
                 err = HomeAgentError(type(err).__name__)
             return await self._async_fail(turn, err)
-        if is_for_others(turn):
+        if turn.calls.speaker.unprompted and is_for_others(turn):
             return drop_turn(turn)
         result = close_turn(turn, user_input)
         record_turn(turn, listens=result.continue_conversation)

@@ -154,8 +154,6 @@ class TurnRecord:
 
     def hear(self, delta: Delta) -> None:
         """Record a part of the answer to the last request."""
-        if not self.requests:
-            return
         request = self.requests[-1]
         if request.first is None and (delta.content or delta.thinking or delta.tool_calls):
             request.first = monotonic()

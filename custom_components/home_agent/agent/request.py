@@ -88,7 +88,13 @@ async def async_gather(turn: Turn) -> None:
             # Nothing waits for an answer any more.
             message = {**message, "content": content.replace(WAITS, WAITED)}  # noqa: PLW2901
         history.append(message)
-    history += turn.before if away.states else kept_at_home(turn.before)
+    if turn.heard:
+        # The yes and what was said to it, which the model reads before the sentence.
+        yes: list[Message] = [
+            {"role": "user", "content": turn.heard},
+            {"role": "assistant", "content": turn.lead},
+        ]
+        history += yes if away.states else kept_at_home(yes)
     systems, outside = (
         data.prompt.systems(
             context,
@@ -117,7 +123,7 @@ async def async_gather(turn: Turn) -> None:
 def _history(turn: Turn, kept: Conversation, max_tokens: int) -> list[Message]:
     data, settings = turn.data, turn.data.settings
     if not settings[CONF_HISTORY]:
-        if turn.before and turn.recent.tainted:
+        if turn.heard and turn.recent.tainted:
             turn.calls.taint(earlier=True)  # what became of a yes is told
         return []
     cleared = data.recent.cleared_at(turn.calls.conversation_id)
@@ -268,7 +274,7 @@ def build(
     """
     settings, policy, window = turn.data.settings, turn.data.data_policy, turn.data.context.window
     draft, messages, told = turn.draft, messages_of(turn), turn.calls.disclosure
-    turn.asked, told.model = model, policy.of(model)
+    told.model = policy.of(model)
     if told.model.home and not told.withheld:
         told.withheld = (
             any(AT_HOME_ONLY in message for message in draft.history)
@@ -289,16 +295,16 @@ def build(
     if withheld:
         answer = UNSAID if from_home else withheld
         asked_again = [{"role": "assistant", "content": answer}, {"role": "user", "content": NO_CALL}]
-    fitted = turn.fitted = fit(
+    fitted = fit(
         draft,
         _current_for(messages, told.model, turn.calls, from_home=from_home),
         window.request_tokens(turn.max_tokens, model),
         after=asked_again,
     )
     factor = window.calibration(model).factor
+    _report(turn, fitted, factor)
     name = turn.data.turn_log.models[model]
     turn.record.ask(name, fitted, factor, again=bool(withheld) or after_silence)
-    _report(turn, fitted, factor)
     max_tokens = turn.max_tokens * ROOM_AFTER_SILENCE if after_silence else turn.max_tokens
     return ChatRequest(
         messages=beside_pictures(fitted.messages, turn.pictures) if turn.pictures else fitted.messages,
@@ -323,17 +329,17 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
     """Fire events about the content of a request and the removed parts, once for unchanged content."""
     if turn.context is None:
         return
-    ids = tuple(entity_id for slot in fitted.slots for entity_id in slot.entity_ids)
-    catalogue = fitted.catalogue or turn.context.catalogue
-    tokens = catalogue.tokens + sum(slot.tokens for slot in fitted.slots)
-    if (carried := (tokens, ids)) != turn.reported:
-        turn.reported = carried
+    before = turn.record.requests[-1].fitted if turn.record.requests else None
+    if before is None or (fitted.slots, fitted.catalogue) != (before.slots, before.catalogue):
+        ids = [entity_id for slot in fitted.slots for entity_id in slot.entity_ids]
+        catalogue = fitted.catalogue or turn.context.catalogue
+        tokens = catalogue.tokens + sum(slot.tokens for slot in fitted.slots)
         turn.data.emitter.fire(
             EVENT_CONTEXT_INJECTED,
             {
                 "conversation_id": turn.calls.conversation_id,
                 "mode": turn.data.context.mode,
-                "entities_included": list(ids),
+                "entities_included": ids,
                 "entity_count": len(turn.context.house.entities) if catalogue.complete else len(ids),
                 "token_count": round(tokens * factor),
                 "request_tokens": round(fitted.tokens * factor),
@@ -341,7 +347,7 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
             },
             turn.calls.speaker.context,
         )
-    if fitted.steps and fitted.steps != turn.compressed:
+    if fitted.steps and (before is None or fitted.steps != before.steps):
         LOGGER.debug("The request was made shorter: %s", ", ".join(fitted.steps))
         turn.data.emitter.fire(
             EVENT_CONTEXT_OPTIMIZED,
@@ -355,7 +361,6 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
             },
             turn.calls.speaker.context,
         )
-    turn.compressed = fitted.steps
 
 
 def drew_on_home(turn: Turn) -> bool:
@@ -365,28 +370,29 @@ def drew_on_home(turn: Turn) -> bool:
     return (
         told.withheld
         or any(DataCategory.PEOPLE in category or not away.allows(category) for category in categories)
-        or (turn.fitted is None and not away.states)
+        or (not turn.record.requests and not away.states)
     )
 
 
 def stays_home(turn: Turn) -> bool:
     """Return whether the last request or its results must not be shown to an external model."""
-    return turn.calls.disclosure.withheld and turn.data.data_policy.of(turn.asked).home
+    told = turn.calls.disclosure
+    return told.withheld and told.model.home
 
 
 def note_usage(turn: Turn, usage: TokenUsage) -> None:
     """Calibrate with the server's counts."""
-    if turn.fitted is not None:
-        model, window = turn.data.router.last_used, turn.data.context.window
-        window.note_usage(model, turn.fitted.tokens, usage.prompt, usage.cached)
+    fitted = turn.record.requests[-1].fitted
+    model, window = turn.data.router.last_used, turn.data.context.window
+    window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)
 
 
-def note_refusal(turn: Turn, err: ModelServerError) -> None:
+def note_refusal(turn: Turn, model: str, err: ModelServerError) -> None:
     """Learn from a request that the server found too long."""
     LOGGER.info("The model server finds the request too long; asking again with less")
-    assert turn.fitted is not None
-    turn.data.context.window.calibration(turn.asked).note_refusal(
-        turn.fitted.tokens, limit=err.limit, counted=err.counted, answer=turn.max_tokens
+    fitted = turn.record.requests[-1].fitted
+    turn.data.context.window.calibration(model).note_refusal(
+        fitted.tokens, limit=err.limit, counted=err.counted, answer=turn.max_tokens
     )
 
 

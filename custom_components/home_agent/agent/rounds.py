@@ -1,7 +1,7 @@
 """The rounds of a turn: the model is asked, its answer filtered, and asked again where that helps."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from functools import cache, partial
 import re
@@ -119,10 +119,11 @@ _WORD: Final = lazy_regex(r"[\w.]+")
 class NamesForIds:
     """Gives names in place of ids to one answer, as it arrives in whole words."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
+    def __init__(self, name_of: Callable[[str], str | None] | None) -> None:
+        """Begin an answer; ids stay without a function that names an entity."""
+        self._name_of = name_of
         self._tail = ""
-        self._is_code = not names
+        self._is_code = name_of is None
 
     def feed(self, text: str) -> str:
         """Return the next piece with names."""
@@ -140,7 +141,7 @@ class NamesForIds:
     def _name(self, token: re.Match[str]) -> str:
         """Return the name of the entity; nothing for an id in brackets behind the name."""
         opening, entity_id, closing = token.groups(default="")
-        name = self._names.get(entity_id, entity_id)
+        name = (self._name_of and self._name_of(entity_id)) or entity_id
         is_told = opening and closing and token.string.endswith(name, 0, token.start())
         return "" if is_told else f"{opening}{name}{closing}"
 
@@ -152,10 +153,11 @@ def names_for_ids(house: HouseSnapshot, sentence: str, language: str) -> NamesFo
     is_named = any(part.casefold() in house.entities for part in parts)
     keeps_ids = is_named or {*map(fold, parts)} & {*map(fold, asking)}
 
-    def names(house: HouseSnapshot) -> Mapping[str, str]:
-        return {key: record.name for key, record in house.entities.items()}
+    def name_of(entity_id: str) -> str | None:
+        record = house.entities.get(entity_id)
+        return record.name if record else None
 
-    return NamesForIds({} if keeps_ids else house.derived("names by id", names))
+    return NamesForIds(None if keeps_ids else name_of)
 
 
 def filter_for(tools: Mapping[str, llm.Tool], *, voice: bool, starts_thinking: bool = False) -> SpeechFilter:
@@ -480,7 +482,7 @@ async def _asked(
                 continue
             if err.kind is ErrorKind.CONTEXT_TOO_LONG and not begun and shortened < MAX_SHORTENED:
                 shortened += 1
-                note_refusal(turn, err)
+                note_refusal(turn, model, err)
             elif stream and (
                 heard.tool_calls
                 or err.kind is ErrorKind.MALFORMED

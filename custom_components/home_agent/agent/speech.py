@@ -226,7 +226,7 @@ def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
     return match.end() if match else at
 
 
-_UNSPACED: Final = "\u3000-\u30ff\u3400-\u9fff\uff00-\uffef"
+_UNSPACED: Final = "\u3000-\u30ff\u3400-\u9fff\uff00-\uff5b\uff5d-\uffef"
 """Characters of scripts that separate no words."""
 _WORDS: Final = lazy_regex(rf"(?s:.*)[\s{_UNSPACED}]")
 
@@ -545,8 +545,6 @@ class MarkdownReader:
         return (before.isdigit() and after.isdigit()) or (before.isspace() and not after.strip())
 
 
-_WINDOW: Final = 48
-"""Longest mark that may be cut at the end of a piece."""
 _THINK: Final = "think thinking thought thoughts reason reasoning reflection seed:think"
 _RESULTS: Final = "tool_response tool_responses tool_result tool_results function_response"
 _CALLS: Final = (
@@ -608,7 +606,7 @@ def _closing(names: str, ends: str = "end") -> re.Pattern[str]:
     """Return the pattern of the end of a block; in a name, `_` also matches its look-alike."""
     name, end = (words.replace(" ", "|").replace("_", "[_\u2581]") for words in (names, ends))
     return lazy_regex(
-        rf"<[|\uff5c]?/(?:{name})\s{{0,8}}[|\uff5c]?>|<(?:{name})\|>|\[/(?:{name})\]"
+        rf"<[|\uff5c]?/(?:{name})[|\uff5c]?>|<(?:{name})\|>|\[/(?:{name})\]"
         rf"|<[|\uff5c]?(?:{end})[|\uff5c]?>|{_END_OF_TURN}|{_HEADER_AHEAD}",
         re.IGNORECASE,
     )
@@ -637,17 +635,15 @@ _WORD: Final = lazy_regex(r"\w+")
 class UntilClose:
     """A block that ends with a mark, or never."""
 
-    def __init__(self, close: re.Pattern[str], starts: str = "<[`") -> None:
+    def __init__(self, close: re.Pattern[str]) -> None:
         self._close = close
-        self._starts = starts
 
     def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
-        """Read on until the mark, or to where it may have been cut off."""
+        """Read on until the mark, or to where it may have been cut off: no mark has a space within."""
         if mark := self._close.search(text, start):
             return ScanResult(mark.start(), mark.end(), done=True)
-        floor = max(start, len(text) - _WINDOW)
-        cuts = [cut for sign in self._starts if not final and (cut := text.find(sign, floor)) >= 0]
-        end = min(cuts, default=len(text))
+        end = len(text) if final else last_boundary(text, start, len(text))
+        end = end if final else max(start, len(text[:end].rstrip()))
         return ScanResult(end, end, done=False)
 
 
@@ -760,7 +756,7 @@ class SpeechFilter:
     def _read_text(self, text: str, at: int) -> int | None:
         """Take whole words up to what may begin a call, or that."""
         end = max(at, self._words_end)
-        if is_word(self._previous) and (word := _WORD.match(text, at, end)):
+        if _WORD.match(self._previous) and (word := _WORD.match(text, at, end)):
             return self._say(text, at, word.end())
         trigger = self._names.trigger.search(text, at, end)
         if (start := trigger.start() if trigger else end) > at:
@@ -919,7 +915,7 @@ class SpeechFilter:
         if not is_whole:
             return None
         if is_spelled and self._alone and _KEY.match(text, name.end()):
-            lines = _Block(scanner=UntilClose(LINES_CLOSE, "\n"), is_certain=True)
+            lines = _Block(scanner=UntilClose(LINES_CLOSE), is_certain=True)
             return self._begin(lines, text, at, name.end())
         return self._say(text, at, name.end())
 

@@ -12,8 +12,7 @@ from homeassistant.helpers.json import json_dumps
 
 from ..const import DOMAIN
 from ..context.manager import AssembledContext
-from ..context.window import FittedRequest, Prompt, RequestDraft
-from ..inference.client import PRIMARY
+from ..context.window import Prompt, RequestDraft
 from ..inference.models import Message, RequestBudget
 from ..runtime import HomeAgentData
 from ..safety.redaction import redacted
@@ -69,15 +68,7 @@ class Turn:
     """Where the newest user message is in the chat log."""
     draft: RequestDraft = field(default_factory=lambda: RequestDraft(systems=[lambda: Prompt("")]))
     """What a request is made of, before it is fitted into the model's context."""
-    fitted: FittedRequest | None = None
-    """The last request as it was sent."""
-    asked: str = PRIMARY
-    """The model that this request was made for."""
     context: AssembledContext | None = None
-    reported: tuple[int, tuple[str, ...]] | None = None
-    """What the last event said of the context: tokens and entities."""
-    compressed: tuple[str, ...] = ()
-    """What was done last to make a request fit."""
     pictures: list[str] = field(default_factory=list)
     """Pictures beside the newest user message, as data URLs; they are never stored."""
     response_schema: dict[str, Any] | None = None
@@ -99,8 +90,6 @@ class Turn:
     """What Home Agent said itself before the model was asked. The answer begins with it."""
     heard: str = ""
     """The whole sentence, where the model gets only what follows a yes."""
-    before: list[Message] = field(default_factory=list)
-    """The yes and what was said to it, which the model reads before the sentence."""
     local_response: intent.IntentResponse | None = None
     """The response of Home Assistant's own sentences, if they answered."""
     record: TurnRecord = field(init=False)
