@@ -61,7 +61,6 @@ from ..tools.recipients import TELEGRAM, is_message, is_spoken
 from ..tools.resolving.resolver import plain
 from ..tools.results import ToldAct, ToldTime, ToldValue, ValueKind
 
-_ENGLISH: Final = "en"
 _TRANSLATIONS: Final = Path(__file__).parent.parent / "translations"
 _LANGUAGES: Final[HassKey[frozenset[str]]] = HassKey(f"{DOMAIN}.languages")
 _PLACES: Final = (
@@ -116,7 +115,7 @@ async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgen
 def _spoken(hass: HomeAssistant, language: str) -> str:
     asked = hass.config.language if language in ("", MATCH_ALL) else language
     known = hass.data.get(_LANGUAGES, frozenset())
-    return nearest(asked, known, hass.config.country) or _ENGLISH
+    return nearest(asked, known, hass.config.country) or DEFAULT
 
 
 SERVICE: Final = "service"
