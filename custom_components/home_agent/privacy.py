@@ -121,7 +121,6 @@ async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
         await async_forget_person(data.handler.hass, automations.concerning(person.user_id))
         counts |= {name: forget(person.user_id) for name, forget in forgetting.items()}
         data.planned.forget_user(person.user_id)
-    data.recent.calls.clear()
     data.recent.note_cleared(None)
     data.turn_log.clear()
     return counts

@@ -20,6 +20,7 @@ from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.everyday_house import async_add_satellite
 from tests.helpers.household import async_furnish
 from tests.helpers.listening import open_session
+from tests.helpers.pipeline import run_pipeline
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, cut, empty, error_in_stream, html, raw, reset, status
 
@@ -135,7 +136,7 @@ async def test_a_server_that_quotes(
 
 
 class Dialog:
-    """What the chat dialog of Home Assistant sees of a turn."""
+    """The chat dialog of Home Assistant, with an assistant for each sentence."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -152,21 +153,8 @@ class Dialog:
         }
         await self._client.send_json_auto_id({"type": "assist_pipeline/pipeline/create", **pipeline})
         created = (await self._client.receive_json())["result"]["id"]
-        run = {"start_stage": "intent", "end_stage": "intent", "input": {"text": sentence}}
-        await self._client.send_json_auto_id(
-            {"type": "assist_pipeline/run", "pipeline": created, **run, **options}
-        )
-        words, output = "", {}
-        while True:
-            event = (await self._client.receive_json()).get("event")
-            if event is None:
-                continue
-            if event["type"] == "intent-progress":
-                words += event["data"].get("chat_log_delta", {}).get("content") or ""
-            if event["type"] == "intent-end":
-                output = event["data"]["intent_output"]
-            if event["type"] == "run-end":
-                return words, output
+        streamed, result, _audio = await run_pipeline(self._client, sentence, pipeline=created, **options)
+        return streamed, result
 
 
 @pytest.fixture

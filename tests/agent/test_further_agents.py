@@ -3,7 +3,9 @@
 import json
 from typing import Any
 
-from custom_components.home_agent.const import DOMAIN
+from pytest_homeassistant_custom_component.common import async_capture_events
+
+from custom_components.home_agent.const import DOMAIN, EVENT_CONVERSATION_FINISHED
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import device_registry as dr, entity_registry as er, llm
 from tests.helpers.agent import Agent, async_agent, call_action, speech
@@ -24,13 +26,6 @@ async def two(
     await hass.services.async_call("light", "turn_off", {"entity_id": LAMP}, blocking=True)
     await hass.async_block_till_done()
     return household, guests
-
-
-def events_of(hass: HomeAssistant, name: str) -> list[dict[str, Any]]:
-    """Return a list that fills with the data of an event."""
-    found: list[dict[str, Any]] = []
-    hass.bus.async_listen(f"{DOMAIN}.{name}", lambda event: found.append(event.data))
-    return found
 
 
 async def test_requests_differ(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -102,12 +97,12 @@ async def test_history_and_conversation_ids(hass: HomeAssistant, model_server: M
 async def test_events_name_the_agent(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Events name the connection, those of a further agent also its subentry."""
     household, guests = await two(hass, model_server)
-    finished = events_of(hass, "conversation.finished")
+    finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
     for agent in (household, guests):
         model_server.script([text("Hello."), text("Hello.")])
         await agent.say("Hello there")
-    assert [event["config_entry_id"] for event in finished] == [household.entry.entry_id] * 2
-    assert [event.get("subentry_id") for event in finished] == [None, guests.agent_id]
+    assert [event.data["config_entry_id"] for event in finished] == [household.entry.entry_id] * 2
+    assert [event.data.get("subentry_id") for event in finished] == [None, guests.agent_id]
 
 
 async def test_llm_apis(hass: HomeAssistant, model_server: ModelServer) -> None:

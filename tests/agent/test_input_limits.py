@@ -86,16 +86,25 @@ async def test_the_refusal_names_the_slot_and_its_limit(hass: HomeAssistant, age
 async def test_the_model_sends_a_call_that_is_too_large(
     agent: Agent, model_server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The turn continues; text that was too large is neither sent back nor stored."""
+    """The turn continues; text that was too large, or is no value, is neither sent back nor stored."""
     model_server.script(
         [
-            tool_calls([("x" * 200_000, {}), ("ha_control", {"name": "y" * (MAX_CHARS + 1)})]),
+            tool_calls(
+                [
+                    ("x" * 200_000, {}),
+                    ("ha_control", {"name": "y" * (MAX_CHARS + 1)}),
+                    ("ha_query", '{"name": "\\ud800", "area": 123456789012345678901234567890}'),
+                    ("ha_query", '{"name": NaN}'),
+                    ("ha_query", '{"name": ' + "[" * LONG),
+                    ("ha_query", '{"a": ' * 200 + "1" + "}" * 200),
+                ]
+            ),
             text("That did not work."),
         ]
     )
     assert speech(await agent.say("Do it")) == "That did not work."
     results = tool_results(model_server.chats[1])
-    assert [result["success"] for result in results] == [False, False]
+    assert [result["success"] for result in results] == [False] * 6
     assert len(json.dumps(model_server.chats[1].json)) < 50_000
     assert "Traceback" not in caplog.text
 

@@ -68,19 +68,6 @@ async def test_every_answer_keeps_the_microphone_open(agent: Agent) -> None:
     assert not (await say(agent, "How are you?", text("Fine."))).continue_conversation
 
 
-async def test_nothing_restricted_without_a_wake_word(agent: Agent, secure: SecureHouse) -> None:
-    """It is refused in our own words, and the microphone closes, so that the next turn has a wake word."""
-    first = await say(agent, "How are you?", text("Fine."))
-    refused = await say(agent, "Unlock the front door", UNLOCK, text("No."), after=first)
-    assert speech(refused) == REFUSED
-    assert not refused.continue_conversation
-    asked = await say(agent, "Unlock the front door", UNLOCK, after=refused)
-    assert asked.continue_conversation
-    assert secure.moved() == []
-    await say(agent, "Yes", after=asked)
-    assert secure.moved() == RAN
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -139,15 +126,6 @@ async def test_a_question_of_the_model_is_no_wake_word(agent: Agent, secure: Sec
     refused = await say(agent, "Unlock the front door", UNLOCK, text("No."), after=which)
     assert speech(refused) == REFUSED
     assert secure.moved() == []
-
-
-async def test_what_is_free_runs(agent: Agent, secure: SecureHouse) -> None:
-    """Lights go on without a wake word, and the microphone stays open."""
-    first = await say(agent, "How are you?", text("Fine."))
-    on = tool_calls([("ha_control", {"action": "turn_on", "entity_id": "light.hall"})])
-    answer = await say(agent, "Turn on the hall light", on, after=first)
-    assert secure.moved() == [("light.turn_on", ("light.hall",))]
-    assert answer.continue_conversation
 
 
 @pytest.mark.parametrize("said", ["I told you she would never come back", "Turn that down", "Danke"])

@@ -15,7 +15,7 @@ from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent, async_agent, call_action
+from tests.helpers.agent import Agent, async_add_agent, call_action
 from tests.helpers.further import async_add_further
 from tests.servers.model_server import ModelServer
 
@@ -85,20 +85,6 @@ async def test_memories_of_its_own_are_given_to_another(hass: HomeAssistant, age
     assert sorted(stored(hass, agent.entry.entry_id)) == [FACT, "The guests like tea"]
     assert stored(hass, guests.agent_id) == []
     assert not asked(hass, guests.agent_id)
-
-
-async def test_the_household_gets_its_memories_back(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What a removed connection remembered can be given to another one."""
-    agent = await async_agent(hass, model_server)
-    new = await async_add_agent(hass, model_server)
-    old = agent.entry.entry_id
-    await remember(hass, old)
-    await remove(hass, agent)
-    assert asked(hass, old)
-    assert stored(hass, old) == [FACT]
-    await answer(hass, old, "give", agent=new.entry.entry_id)
-    assert stored(hass, new.entry.entry_id) == [FACT]
-    assert stored(hass, old) == []
 
 
 async def test_erased_on_request_and_on_disk(

@@ -17,16 +17,15 @@ from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components import conversation
 from homeassistant.components.conversation import chat_log
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import (
     EVENT_CALL_SERVICE,
     EVENT_HOMEASSISTANT_FINAL_WRITE as EVENT_FINAL_WRITE,
     EVENT_HOMEASSISTANT_STOP,
 )
-from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
-from tests.helpers.listening import LONG, Listener, start_turn
+from tests.helpers.listening import LONG, Listener, slow_light, start_turn
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, hang, text, tool_calls
 
@@ -51,6 +50,11 @@ async def remove(agent: Agent) -> None:
     await agent.hass.config_entries.async_remove(agent.entry.entry_id)
 
 
+async def interrupt(agent: Agent) -> None:
+    """End the turns, and leave all else as it is."""
+    agent.entry.runtime_data.turns.stop()
+
+
 async def stop(agent: Agent) -> None:
     """Say that Home Assistant stops."""
     agent.hass.bus.async_fire(EVENT_HOMEASSISTANT_STOP)
@@ -73,43 +77,22 @@ def tracebacks(caplog: pytest.LogCaptureFixture) -> list[str]:
 WORDS = ("Listen to this ", "story.")
 """Words that cannot begin a claim that something was done: they are let out at once."""
 
-AFTER = pytest.mark.parametrize("after", [-1, 2], ids=["before headers", "in the stream"])
 
-
-@AFTER
-@pytest.mark.parametrize("change", [reload, unload, remove])
-async def test_a_turn_ends_with_its_agent(
+@pytest.mark.parametrize("after", [-1, 2], ids=["before headers", "in the stream"])
+@pytest.mark.parametrize(
+    ("change", "expected_lingering_timers"),
+    # Of a chat session that ends after Home Assistant has stopped.
+    [(reload, False), (unload, False), (remove, False), (stop, True)],
+)
+async def test_a_turn_ends_with_its_agent_and_with_home_assistant(
     hass: HomeAssistant,
     model_server: ModelServer,
     caplog: pytest.LogCaptureFixture,
     change: Change,
-    after: int,
-) -> None:
-    """A server that hangs keeps nothing alive."""
-    await check_a_turn_ends(hass, model_server, caplog, change, after)
-
-
-@AFTER
-@pytest.mark.parametrize("expected_lingering_timers", [True])  # of a chat session that ends after the stop
-async def test_a_turn_ends_with_home_assistant(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    caplog: pytest.LogCaptureFixture,
-    after: int,
     expected_lingering_timers: bool,
-) -> None:
-    """Nobody waits for a model when Home Assistant stops."""
-    await check_a_turn_ends(hass, model_server, caplog, stop, after)
-
-
-async def check_a_turn_ends(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    caplog: pytest.LogCaptureFixture,
-    change: Change,
     after: int,
 ) -> None:
-    """Check for one sentence, the connection closed, nothing left running."""
+    """A server that hangs keeps nothing alive: one sentence, the connection closed, nothing left running."""
     agent = await async_agent(hass, model_server)
     reply = hang(after, chunks=WORDS)
     model_server.script([reply])
@@ -132,20 +115,19 @@ async def check_a_turn_ends(
         assert speech(await agent.say("Hello")) == "Done."
 
 
-@pytest.mark.parametrize("change", [reload, remove])
-async def test_a_tool_goes_on_where_its_agent_ends(
-    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture, change: Change
+@pytest.mark.parametrize(
+    ("change", "history"), [(reload, True), (remove, True), (interrupt, True), (interrupt, False)]
+)
+async def test_a_tool_goes_on_where_its_turn_ends(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    caplog: pytest.LogCaptureFixture,
+    change: Change,
+    history: bool,
 ) -> None:
-    """What a device was told is not taken back, and not told again."""
-    agent = await async_agent(hass, model_server)
-    begun, release = asyncio.Event(), asyncio.Event()
-
-    async def turn_on(call: ServiceCall) -> None:
-        begun.set()
-        await release.wait()
-        hass.states.async_set(LIGHT, "on")
-
-    hass.services.async_register("light", "turn_on", turn_on)
+    """What a device was told is not taken back, and not told again; later its call has a result."""
+    agent = await async_agent(hass, model_server, {"history_enabled": history})
+    begun, release = slow_light(hass)
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
     model_server.script([tool_calls([ON])])
     turn = start_turn(agent, "Kitchen ceiling on", Listener(), conversation_id="kitchen")
@@ -159,40 +141,13 @@ async def test_a_tool_goes_on_where_its_agent_ends(
     assert hass.states.get(LIGHT).state == "on"
     assert len([event for event in services if event.data["domain"] == "light"]) == 1
     assert not tracebacks(caplog)
-    if change is reload:
-        await agent.say("Hello", conversation_id="kitchen")
-        check_calls_are_answered(model_server.chats[-1].messages)
-
-
-def check_calls_are_answered(messages: list[dict[str, Any]]) -> None:
-    """Servers refuse a request in which a call has no result."""
-    called = [call["id"] for message in messages for call in message.get("tool_calls", ())]
-    assert called == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
-
-
-@pytest.mark.parametrize("history", [True, False])
-async def test_a_turn_broken_off_at_a_call_does_not_spoil_the_next(
-    hass: HomeAssistant, model_server: ModelServer, history: bool
-) -> None:
-    """In the same conversation every call has a result, whoever keeps the history."""
-    agent = await async_agent(hass, model_server, {"history_enabled": history})
-    begun, release = asyncio.Event(), asyncio.Event()
-
-    async def turn_on(call: ServiceCall) -> None:
-        begun.set()
-        await release.wait()
-
-    hass.services.async_register("light", "turn_on", turn_on)
-    model_server.script([tool_calls([ON])])
-    turn = start_turn(agent, "Kitchen ceiling on", Listener(), conversation_id="kitchen")
-    async with asyncio.timeout(LONG):
-        await begun.wait()
-    agent.entry.runtime_data.turns.stop()
-    await turn
-    release.set()
+    if change is remove:
+        return
     agent.entry.runtime_data.turns.stopped = False
     await agent.say("Hello", conversation_id="kitchen")
-    check_calls_are_answered(model_server.chats[-1].messages)
+    messages = model_server.chats[-1].messages
+    called = [call["id"] for message in messages for call in message.get("tool_calls", ())]
+    assert called == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
 
 
 async def test_a_removed_agent_leaves_nothing_behind(
@@ -308,29 +263,6 @@ async def test_the_same_conversation_twice_at_once(hass: HomeAssistant, model_se
     await agent.say("And?", conversation_id="shared-id")
     said = [m["content"] for m in model_server.chats[-1].messages if m["role"] == "user"][:-1]
     assert sorted(said) == sorted(f"{word} please" for word in words)
-
-
-async def test_two_agents_do_not_mix(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, agent: Agent
-) -> None:
-    """Two entries with two servers: each asks its own, keeps its own history, and lives alone."""
-    other = await async_add_agent(hass, other_model_server, {"tools_disabled": ["ha_control"]})
-    model_server.default, other_model_server.default = text("Here is the first."), text("Here is the second.")
-    user = await hass.auth.async_create_user("Anna")
-    context = Context(user_id=user.id)
-    assert speech(await agent.say("My name is Anna", context=context)) == "Here is the first."
-    assert speech(await other.say("I am somebody else", context=context)) == "Here is the second."
-    await other.say("Who am I?", context=context)
-    assert len(model_server.chats) == 1
-    sent = str(other_model_server.chats[-1].messages)
-    assert "I am somebody else" in sent
-    assert "My name is Anna" not in sent
-    offered = [tool["function"]["name"] for tool in other_model_server.chats[-1].json["tools"]]
-    assert offered[:2] == ["ha_query", "activity"]
-    await unload(other)
-    assert agent.entry.state is ConfigEntryState.LOADED
-    await agent.say("Who am I?", context=context)
-    assert "My name is Anna" in str(model_server.chats[-1].messages)
 
 
 async def test_a_user_who_is_gone(

@@ -25,6 +25,9 @@ CALL = json.dumps({"name": NAME, "arguments": ARGS})
 PYTHON = f"{NAME}(action='turn_on', entity_id=['light.hallway'])"
 HALLWAY = {"light.hallway": "on"}
 KITCHEN = {"light.kitchen_ceiling": "on", "light.worktop": "on"}
+CURTAINS = {"entity_id": "cover.bedroom_curtains"}
+FRONT_DOOR = {"entity_id": "lock.front_door"}
+HEATING_OFF = {"action": "turn_off", "domain": "climate"}
 ALL_HEATING = dict.fromkeys(("climate.bathroom", "climate.bedroom", "climate.living_room"), "off")
 
 NATIVE: Mapping[str, Any] = {
@@ -93,30 +96,10 @@ MEANT: list[tuple[str, str, dict[str, Any], dict[str, str]]] = [
     ("Allume la cuisine", "fr", {"action": "turn_on", "area": "la cuisine"}, KITCHEN),
     ("Włącz światło w kuchni", "pl", {"action": "turn_on", "area": "kuchni"}, KITCHEN),
     ("Включи свет на кухне", "ru", {"action": "turn_on", "area": "кухне"}, KITCHEN),
-    (
-        "Doe boven het licht uit",
-        "nl",
-        {"action": "turn_off", "floor": "boven"},
-        {"light.night_light": "off"},
-    ),
-    (
-        "Turn the heating off in the whole house",
-        "en",
-        {"action": "turn_off", "area": "whole house", "domain": "climate"},
-        ALL_HEATING,
-    ),
-    (
-        "Mach die Heizung im ganzen Haus aus",
-        "de",
-        {"action": "turn_off", "area": "Haus", "domain": "climate"},
-        ALL_HEATING,
-    ),
-    (
-        "Éteins le chauffage dans toute la maison",
-        "fr",
-        {"action": "turn_off", "domain": "climate"},
-        ALL_HEATING,
-    ),
+    ("Doe boven het licht uit", "nl", {"action": "turn_off", "floor": "boven"}, {"light.night_light": "off"}),
+    ("Turn the heating off in the whole house", "en", {**HEATING_OFF, "area": "whole house"}, ALL_HEATING),
+    ("Mach die Heizung im ganzen Haus aus", "de", {**HEATING_OFF, "area": "Haus"}, ALL_HEATING),
+    ("Éteins le chauffage dans toute la maison", "fr", HEATING_OFF, ALL_HEATING),
     (
         "Mach die Jalousien im Wohnzimmer zu",
         "de",
@@ -125,35 +108,15 @@ MEANT: list[tuple[str, str, dict[str, Any], dict[str, str]]] = [
     ),
 ]
 NOT_MOVED: list[tuple[str, str, dict[str, Any]]] = [
-    (
-        "The curtains, please",
-        "en",
-        {"action": "turn_on", "entity_id": "cover.bedroom_curtains"},
-    ),
-    (
-        "Close the curtains",
-        "en",
-        {"action": "turn_on", "entity_id": "cover.bedroom_curtains"},
-    ),
-    ("Open the curtains", "en", {"entity_id": "cover.bedroom_curtains"}),
-    (
-        "Open the curtains",
-        "en",
-        {"entity_id": "cover.bedroom_curtains", "position": 50},
-    ),
-    ("Unlock the front door", "en", {"entity_id": "lock.front_door"}),
-    (
-        "What a day",
-        "en",
-        {"service": "turn_off", "entity_id": "lock.front_door"},
-    ),
+    ("The curtains, please", "en", {"action": "turn_on", **CURTAINS}),
+    ("Close the curtains", "en", {"action": "turn_on", **CURTAINS}),
+    ("Open the curtains", "en", CURTAINS),
+    ("Open the curtains", "en", {**CURTAINS, "position": 50}),
+    ("Unlock the front door", "en", FRONT_DOOR),
+    ("What a day", "en", {"service": "turn_off", **FRONT_DOOR}),
     ("Turn on the lamp in the kitchen", "en", {**ARGS, "area": "Kitchen"}),
-    (
-        "Open the blinds",
-        "en",
-        {"action": "open", "entity_id": "cover.garage_door", "area": "Kitchen"},
-    ),
-    ("Turn off the heating", "en", {"action": "turn_off", "area": "house", "domain": "climate"}),
+    ("Open the blinds", "en", {"action": "open", "entity_id": "cover.garage_door", "area": "Kitchen"}),
+    ("Turn off the heating", "en", {**HEATING_OFF, "area": "house"}),
     ("Turn on the hallway light", "en", {**ARGS, "delay": 600}),
     ("Turn on the hallway light", "en", {**ARGS, "duration": 300}),
     ("Turn on the hallway light in 5 minutes", "en", {**ARGS, "delay": 600}),

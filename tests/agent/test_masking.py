@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
-from pytest_homeassistant_custom_component.common import async_capture_events
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.agent.turn import MASKED
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
@@ -16,9 +16,9 @@ from custom_components.home_agent.safety.redaction import UNPARSED, is_secret, r
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import HomeAssistant
-from tests.helpers.agent import Agent, call_action, speech
-from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.agent import call_action, speech
+from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -185,15 +185,19 @@ async def test_a_code_in_any_form(
     caplog: pytest.LogCaptureFixture,
     subtests: pytest.Subtests,
 ) -> None:
-    """It stands in no event, no store, no record of a turn and no log, whether the call fits or not."""
-    agent = await secure.async_agent(model_server)
+    """It stands in no event, no store, no log and no answer of the action, whether the call fits or not."""
+    await secure.async_agent(model_server)
+    user = MockUser(name="Anna", is_owner=True).add_to_hass(hass)
     for shape, call in SHAPES.items():
         with subtests.test(shape):
             model_server.clear()
             async_expose_entity(hass, "conversation", "lock.cellar", True)
             seen = [async_capture_events(hass, name) for name in (EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS)]
             model_server.script([tool_calls([call]), text("Well."), text("Well.")])
-            await agent.say("Do it with 4711")
+            answer = await call_action(hass, "process", {"text": "Do it with 4711"}, Context(user_id=user.id))
+            assert answer is not None
+            assert answer["tool_calls"]
+            assert "4711" not in str(answer["tool_calls"])
             shared = hass.data[DATA_SHARED]
             for store in (shared.history, shared.journals, shared.confirmations):
                 await store.async_flush()
@@ -202,20 +206,3 @@ async def test_a_code_in_any_form(
             assert "4711" not in str(hass_storage)
             ours = [record.getMessage() for record in caplog.records if "home_agent" in record.name]
             assert [line for line in ours if "4711" in line] == []
-
-
-async def test_a_code_in_the_answer_of_the_service(
-    hass: HomeAssistant, model_server: ModelServer, agent: Agent, subtests: pytest.Subtests
-) -> None:
-    """`process` says what was called, without the code."""
-    for shape in ["object", "JSON in a text", "positions", "an intent"]:
-        with subtests.test(shape=shape):
-            model_server.clear()
-            async_expose_entity(hass, "conversation", "lock.cellar", True)
-            model_server.script([tool_calls([SHAPES[shape]]), text("Well.")])
-            answer = await call_action(
-                hass, "process", {"text": "Do it with 4711", "entry_id": agent.entry.entry_id}
-            )
-            assert answer is not None
-            assert answer["tool_calls"]
-            assert "4711" not in str(answer["tool_calls"])

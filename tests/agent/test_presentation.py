@@ -21,6 +21,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.pipeline import run_pipeline
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
@@ -88,27 +89,6 @@ async def add_reader(hass: HomeAssistant, reader: Reader) -> None:
         await hass.async_block_till_done()
 
 
-async def run_pipeline(
-    agent: Agent, hass_ws_client: WebSocketGenerator, *, end_stage: str
-) -> tuple[str, str, str | None]:
-    """Ask as the Assist dialog does; return what streamed, the final speech, and where the audio is."""
-    client = await hass_ws_client(agent.hass)
-    request = {"type": "assist_pipeline/run", "start_stage": "intent", "end_stage": end_stage}
-    await client.send_json_auto_id({**request, "input": {"text": "What is the plan?"}})
-    assert (await client.receive_json())["success"]
-    streamed, final, audio = "", "", None
-    while (event := (await client.receive_json())["event"])["type"] != "run-end":
-        assert event["type"] != "error", event
-        data = event["data"] or {}
-        if event["type"] == "run-start":
-            audio = data.get("tts_output", {}).get("token")
-        elif event["type"] == "intent-progress":
-            streamed += data.get("chat_log_delta", {}).get("content") or ""
-        elif event["type"] == "intent-end":
-            final = data["intent_output"]["response"]["speech"]["plain"]["speech"]
-    return streamed, final, audio
-
-
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     """Return an agent that is behind the only assistant and answers with markdown."""
@@ -146,9 +126,10 @@ async def test_the_dialogs_microphone_is_a_voice(
     """No device is known, but the run ends in speech: the stream, the result and what is read are plain."""
     engine = reader()
     await assist(agent, engine)
-    streamed, final, token = await run_pipeline(agent, hass_ws_client, end_stage="tts")
+    client = await hass_ws_client(agent.hass)
+    streamed, result, token = await run_pipeline(client, "What is the plan?", end_stage="tts")
     assert_is_plain(streamed)
-    assert final == streamed.strip()
+    assert result["response"]["speech"]["plain"]["speech"] == streamed.strip()
     assert token is not None
     stream = agent.hass.data[tts.const.DATA_TTS_MANAGER].token_to_stream[token]
     assert b"".join([chunk async for chunk in stream.async_stream_result()])
@@ -160,9 +141,10 @@ async def test_the_dialogs_microphone_is_a_voice(
 async def test_what_is_typed_keeps_its_markdown(agent: Agent, hass_ws_client: WebSocketGenerator) -> None:
     """The dialog replaces what it streamed with the speech of the result, so both carry the markdown."""
     await assist(agent, StreamingReader())
-    streamed, final, token = await run_pipeline(agent, hass_ws_client, end_stage="intent")
+    client = await hass_ws_client(agent.hass)
+    streamed, result, token = await run_pipeline(client, "What is the plan?")
     assert token is None
-    assert final == streamed == MARKDOWN.strip()
+    assert result["response"]["speech"]["plain"]["speech"] == streamed == MARKDOWN.strip()
     assert "in writing" in agent.server.chats[-1].messages[-1]["content"]
 
 

@@ -39,20 +39,3 @@ async def test_deleting(agent: Agent, anna: Context) -> None:
     assert entry.sensitivity is Sensitivity.SENSITIVE
     assert (await note(agent, "", anna))["result"] == {"forgotten": ["diet: vegan"]}
     assert "vegan" not in str(await agent.call("get_user_profile", context=anna))
-
-
-async def test_it_can_be_shown_and_erased(hass: HomeAssistant, agent: Agent) -> None:
-    """With all else that is held about a person; another's stays."""
-    anna, ben = user(hass, "Anna"), user(hass, "Ben")
-    await note(agent, "vegetarian", anna)
-    await note(agent, "omnivore", ben)
-    calls = hass.services.async_call
-    held = await calls("home_agent", "export_data", {}, blocking=True, return_response=True, context=anna)
-    assert isinstance(held, dict)
-    (held_item,) = held["profile"]  # type: ignore[misc]
-    assert isinstance(held_item, dict)
-    assert (held_item["value"], held_item["source"]) == ("vegetarian", "told")
-    erase = {"confirm": True}
-    await calls("home_agent", "erase_data", erase, blocking=True, return_response=True, context=anna)
-    assert "vegetarian" not in await told(agent, "food diet", anna)
-    assert "omnivore" in await told(agent, "food diet", ben)

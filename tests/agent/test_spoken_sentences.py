@@ -13,20 +13,9 @@ from homeassistant.core import HomeAssistant
 from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
 
 LANGUAGES = sorted((*WHOLE, *SPOKEN, *VARIANTS))
-ASKED_ONLY = frozenset(
-    (
-        "service",
-        "tool",
-        "look",
-        "look_send",
-        "reminder",
-        "reminder_once",
-        "message",
-        "announce",
-        "learn_name",
-        "alarm",
-    )
-)
+ASKED_ONLY = frozenset(("service", "tool", "look", "look_send", "reminder", "reminder_once")) | {
+    *("message", "announce", "learn_name", "alarm"),
+}
 """Clauses that no act is told with."""
 EVENING = datetime(2026, 3, 29, 18, 30, tzinfo=UTC)
 TOMORROW = datetime(2026, 3, 30, 7, tzinfo=UTC)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from freezegun.api import FrozenDateTimeFactory
+import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from homeassistant.core import HomeAssistant
@@ -21,6 +22,16 @@ SUMMARY = "The person plans a party for twelve guests on Saturday."
 def asks_for_summary(request: Captured) -> bool:
     """Return whether a request is the one for a summary."""
     return "Sum up what was said" in str(request.messages[-1]["content"])
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent that sums up."""
+    agent = await async_agent(
+        hass, model_server, {"history_summarize": True, "memory_extraction_enabled": False}
+    )
+    model_server.on(asks_for_summary, text(SUMMARY))
+    return agent
 
 
 async def talk(agent: Agent, turns: int, freezer: FrozenDateTimeFactory, begin: int = 0) -> list[Captured]:
@@ -39,12 +50,9 @@ async def talk(agent: Agent, turns: int, freezer: FrozenDateTimeFactory, begin: 
 
 
 async def test_what_is_left_out_was_summed_up(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """The summary stands where the turns stood; the request for it begins with the conversation."""
-    options = {"history_summarize": True, "memory_extraction_enabled": False}
-    agent = await async_agent(hass, model_server, options)
-    model_server.on(asks_for_summary, text(SUMMARY))
     requests = await talk(agent, 8, freezer)
     last = str(requests[-1].messages)
     assert "Remark number 0" not in last
@@ -61,12 +69,9 @@ async def test_what_is_left_out_was_summed_up(
 
 
 async def test_the_beginning_stays_between(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """It changes only when the window moves on, with the summary in the same step."""
-    options = {"history_summarize": True, "memory_extraction_enabled": False}
-    agent = await async_agent(hass, model_server, options)
-    model_server.on(asks_for_summary, text(SUMMARY))
     requests = await talk(agent, 14, freezer)
     changed = [earlier.messages[1] != later.messages[1] for earlier, later in pairwise(requests[1:])]
     assert sum(changed) <= 3
@@ -74,12 +79,9 @@ async def test_the_beginning_stays_between(
 
 
 async def test_a_summary_survives_a_restart_and_goes_with_the_conversation(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
 ) -> None:
     """On disk it stands with the conversation, and is cleared with it."""
-    options = {"history_summarize": True, "memory_extraction_enabled": False}
-    agent = await async_agent(hass, model_server, options)
-    model_server.on(asks_for_summary, text(SUMMARY))
     await talk(agent, 8, freezer)
     shared = agent.entry.runtime_data.shared
     await shared.history.async_flush()

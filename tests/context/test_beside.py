@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from custom_components.home_agent.conversations.history import make_turn
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.setup import async_setup_component
@@ -45,14 +46,14 @@ async def beside(agent: Agent, case: Mapping[str, Any], conversation_id: str) ->
     areas = {area.name: area.id for area in ar.async_get(hass).async_list_areas()}
     devices.async_update_device(ear.id, area_id=areas[case["area"]] if "area" in case else None)
     if "before" in case:
-        agent.entry.runtime_data.shared.history.append_turn(
-            agent.entry.entry_id,
-            conversation_id,
+        turn = make_turn(
             [{"role": "user", "content": "before"}, {"role": "assistant", "content": "All right."}],
             at=dt_util.utcnow(),
             persist=True,
             about=case["before"],
         )
+        assert turn is not None
+        agent.entry.runtime_data.shared.history.append_turn(agent.entry.entry_id, conversation_id, turn)
     agent.server.clear()
     await agent.say(
         case["say"], conversation_id=conversation_id, language=case.get("language", "en"), device_id=ear.id

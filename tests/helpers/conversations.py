@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.conversations.history import STORE_KEY, ConversationHistoryManager
+from custom_components.home_agent.conversations.history import (
+    STORE_KEY,
+    ConversationHistoryManager,
+    make_turn,
+)
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 
@@ -60,7 +64,8 @@ def add(
     at: datetime = NOW,
     persist: bool = True,
 ) -> None:
-    history.append_turn(entry_id, history_id, messages, at=at, persist=persist)
+    if made := make_turn(messages, at=at, persist=persist):
+        history.append_turn(entry_id, history_id, made)
 
 
 def assert_paired(window: list[Message]) -> None:

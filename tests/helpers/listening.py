@@ -7,7 +7,7 @@ import inspect
 from typing import Any
 
 from homeassistant.components import conversation
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.helpers import chat_session
 from tests.helpers.agent import Agent, speech
 
@@ -24,6 +24,21 @@ def open_session(
 ) -> AbstractContextManager[chat_session.ChatSession]:
     """Open the session of a conversation, as whoever speaks first does."""
     return OPEN(hass, conversation_id, **NOBODY)
+
+
+def slow_light(hass: HomeAssistant) -> tuple[asyncio.Event, asyncio.Event]:
+    """Let lights hang; return what tells that one does, and what releases it."""
+    begun, release = asyncio.Event(), asyncio.Event()
+
+    async def turn_on(call: ServiceCall) -> None:
+        begun.set()
+        async with asyncio.timeout(LONG):
+            await release.wait()
+        for entity_id in call.data["entity_id"]:
+            hass.states.async_set(entity_id, "on", hass.states.get(entity_id).attributes)
+
+    hass.services.async_register("light", "turn_on", turn_on)
+    return begun, release
 
 
 class Listener:

@@ -236,12 +236,12 @@ async def test_a_turn_that_looked_up_texts_has_read_from_outside(start: Start) -
     agent = await start()
     await fill(agent)
     await agent.say("Turn on the bed light")
-    assert not agent.entry.runtime_data.recent.tainted
+    assert not any(each.tainted for each in agent.entry.runtime_data.recent.by_id.values())
     await look_up(agent, query="descale the coffee machine")
-    assert any(agent.entry.runtime_data.recent.tainted.values())
+    assert any(each.tainted for each in agent.entry.runtime_data.recent.by_id.values())
     await agent.set_options(additional_collections=[])
     assert "texts" not in await look_up(agent, query="descale the coffee machine")
-    assert not agent.entry.runtime_data.recent.tainted
+    assert not any(each.tainted for each in agent.entry.runtime_data.recent.by_id.values())
 
 
 # Filling

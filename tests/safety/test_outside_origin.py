@@ -183,7 +183,7 @@ async def test_how_rare_the_mark_is(hass: HomeAssistant, home: Home, said: str, 
     show(hass, "climate.hall", "heat", {"friendly_name": "Hall heating", "temperature": 20})
     home.agent.server.script([text("So.")])
     answer = await home.agent.say(said, context=home.anna)
-    assert (answer.conversation_id in home.agent.entry.runtime_data.recent.tainted) is marked
+    assert home.agent.entry.runtime_data.recent.of(answer.conversation_id).tainted is marked
     shown = str(home.agent.server.requests[-1].messages)
     assert ("A song of somebody" in shown) is marked
     assert "Somebody's network" not in shown

@@ -274,7 +274,7 @@ class TestCodes:
             await agent.say("Unlock the front door")
         seen = [event.data for events in fired for event in events]
         assert sum(data.get("tool_name") == "ha_control" for data in seen) >= len(wrong)
-        kept = agent.entry.runtime_data.recent.calls, [item.as_dict() for item in trace.async_get_traces()]
+        kept = agent.entry.runtime_data.recent, [item.as_dict() for item in trace.async_get_traces()]
         assert self.CODE not in str((seen, kept))
         assert self.CODE not in "".join(r.getMessage() for r in caplog.records if "home_agent" in r.name)
 

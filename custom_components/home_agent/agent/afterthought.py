@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.core import HomeAssistant
 
@@ -100,15 +100,6 @@ def asking(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> A
     return ask
 
 
-class FinishedConversation(NamedTuple):
-    """A conversation as the model saw it last."""
-
-    messages: Sequence[Message]
-    tools: Sequence[Mapping[str, Any]]
-    at_home: bool = False
-    """Whether only a model at home may be shown this."""
-
-
 def summaries(
     hass: HomeAssistant,
     entry_id: str,
@@ -118,10 +109,10 @@ def summaries(
     policy: DataPolicy,
     settings: Mapping[str, Any],
     is_busy: Callable[[], bool],
-) -> IdleQueue[FinishedConversation]:
+) -> IdleQueue[Exchange]:
     """Return the queue of conversations that the model is to sum up while no turn is running."""
 
-    async def sum_up(history_id: str, spoken: FinishedConversation) -> bool:
+    async def sum_up(history_id: str, spoken: Exchange) -> bool:
         request = afterthought(settings, spoken.messages, spoken.tools, SUMMARY_INSTRUCTION, SUMMARY_TOKENS)
         try:
             answer = await router.complete(

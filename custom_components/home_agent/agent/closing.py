@@ -26,7 +26,7 @@ from ..const import (
     EVENT_CONVERSATION_FINISHED,
     LOGGER,
 )
-from ..conversations.history import kept_at_home
+from ..conversations.history import kept_at_home, make_turn
 from ..domains.features import supports
 from ..errors import HomeAgentError
 from ..inference.models import Message
@@ -40,12 +40,11 @@ from ..safety.answers import mask_numbers
 from ..safety.redaction import redacted, secrets_of, wants_code
 from ..texts import fold_letters, is_unspaced, without_embeds, words
 from ..tools.pending import UNPROMPTED
-from .afterthought import FinishedConversation
 from .describe import area_of
 from .record import MAX_TEXT
 from .request import drew_on_home, stays_home
 from .speech import as_spoken, is_question
-from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of, remove_from
+from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of
 
 ALIKE: Final = 0.8
 """From which likeness two words may be one that was misheard."""
@@ -76,7 +75,7 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
         if turn.calls.speaker.unprompted or not result.continue_conversation:
             # What a model asks somebody who said no wake word does not make up for it.
             answer = result.response.speech["plain"]["speech"], dt_util.utcnow()
-            turn.data.recent.listening[turn.calls.conversation_id] = answer
+            turn.recent.listening = answer
         result.continue_conversation = True
     text = result.response.speech["plain"]["speech"]
     if not (turn.calls.speaker.voice or turn.calls.speaker.shown):
@@ -89,7 +88,7 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
 
 def is_for_others(turn: Turn) -> bool:
     """Return whether what was heard without a wake word was said to somebody else, as the model finds."""
-    return turn.calls.speaker.unprompted and not (turn.calls.records or words(last_words(turn)))
+    return not (turn.calls.records or words(last_words(turn)))
 
 
 def is_echo(heard: str, answer: str) -> bool:
@@ -110,10 +109,10 @@ def is_echo(heard: str, answer: str) -> bool:
 
 def drop_turn(turn: Turn) -> conversation.ConversationResult:
     """End a turn that nobody has addressed to the agent: nothing is spoken, and nothing kept of it."""
-    remove_from(turn, turn.first)
+    del turn.chat_log.content[turn.first :]
     response = intent.IntentResponse(language=turn.language)
     response.async_set_speech("")
-    keep(turn)
+    record_turn(turn)
     return conversation.ConversationResult(
         response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
     )
@@ -158,7 +157,7 @@ def _set_results(turn: Turn, response: intent.IntentResponse) -> None:
     response.async_set_states([state for state in states.values() if state])
 
 
-def keep(
+def record_turn(
     turn: Turn, *, err: HomeAgentError | None = None, problem: str | None = None, listens: bool = False
 ) -> None:
     """Complete the record of a turn and hand it to all that keep something of it: history, logs, figures.
@@ -175,11 +174,11 @@ def keep(
         request.fitted = replace(request.fitted, messages=masked)
     record.end_request()
     record.id, record.at = speaker.turn_id, dt_util.utcnow()
-    record.conversation = turn.history_id or turn.calls.conversation_id
+    record.conversation = turn.history_id
     record.person, record.surface = speaker.person or "", speaker.surface.name.lower()
     record.language, record.ms = turn.language, (monotonic() - record.begun) * 1000
     record.asks, record.listens, record.tainted = turn.asks, listens, turn.calls.tainted
-    record.withheld, record.models = turn.calls.disclosure.withheld, data.turn_log.models
+    record.withheld = turn.calls.disclosure.withheld
     LOGGER.debug(
         "Turn of %d ms: %d requests, %d calls, %s",
         *(record.ms, len(record.requests), len(record.calls), record.tokens),
@@ -209,7 +208,7 @@ def keep(
         if data.settings[CONF_PANEL]:
             record.sentence, record.answer = record.sentence[:MAX_TEXT], record.answer[:MAX_TEXT]
             data.turn_log.add(record)
-    data.recent.calls[turn.calls.conversation_id] = [call.summary() for call in record.calls]
+    turn.recent.calls = [call.summary() for call in record.calls]
     data.note_turn(turn.hass, record)
     user_id = turn.user_input.context.user_id if turn.user_input else None
     event = record.event(turn.calls.conversation_id, user_id, speaker.person_id, problem)
@@ -221,31 +220,29 @@ def _remember(turn: Turn, messages: list[Message]) -> None:
     data, at_home = turn.data, drew_on_home(turn)
     if not messages:
         return
-    if at_home:
-        data.recent.at_home[turn.calls.conversation_id] = True
-    if turn.calls.tainted:
-        data.recent.tainted[turn.calls.conversation_id] = True
+    recent = turn.recent
+    recent.at_home, recent.tainted = recent.at_home or at_home, recent.tainted or turn.calls.tainted
     about = turn.calls.touched or [
         key for slot in (turn.context.slots if turn.context else ()) for key in slot.about
     ]
     if about and not turn.calls.forgotten:
-        data.recent.about[turn.calls.conversation_id] = tuple(dict.fromkeys(about))
-    if not data.settings[CONF_HISTORY] or turn.history_id is None or data.turns.stopped:
+        recent.about = tuple(dict.fromkeys(about))
+    if not data.settings[CONF_HISTORY] or data.turns.stopped:
         return
     if turn.calls.forgotten:
         for agent in data.remembering:
             data.shared.history.forget_texts(agent.entry_id, turn.calls.forgotten)
         return
-    data.shared.history.append_turn(
-        data.entry_id,
-        turn.history_id,
+    kept = make_turn(
         kept_at_home(messages) if at_home else messages,
-        at=dt_util.utcnow(),
+        at=turn.record.at,
         persist=data.settings[CONF_HISTORY_PERSIST],
         person=turn.calls.speaker.person_id,
         tainted=turn.calls.tainted,
         about=dict.fromkeys(about),
     )
+    if kept is not None:
+        data.shared.history.append_turn(data.entry_id, turn.history_id, kept)
 
 
 def without_codes(
@@ -298,35 +295,39 @@ def learn(turn: Turn) -> None:
     """Hand a turn to what works on it later: the extractor of memories, and the queue of summaries."""
     data, calls = turn.data, turn.calls
     data.warmer.note_used()
-    if turn.fitted is None:
+    if not turn.record.requests:
         return
     settings, speaker = data.settings, calls.speaker
-    messages, tools = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])], turn.fitted.tools
     # An automation's words have no owner, and those with text from outside may belong to someone else.
     is_owned = not (calls.tainted or speaker.unprompted) and bool(speaker.context.user_id or speaker.voice)
     acted = bool(calls.touched) or calls.done
-    if (
+    is_learned = (
         is_owned
         and settings[CONF_MEMORY]
         and settings[CONF_MEMORY_EXTRACTION]
         and not any(record.stored_memory for record in calls.records)
         and teaches(calls.sentence, turn.language, acted=acted, looked_up=bool(calls.records) and not acted)
-    ):
-        exchange = Exchange(
-            messages=messages,
-            tools=tools,
-            speaker=speaker,
-            said=calls.sentence,
-            at_home=stays_home(turn),
-            at=dt_util.utcnow(),
-        )
-        data.extractor.note(exchange)
-    if settings[CONF_HISTORY] and settings[CONF_HISTORY_SUMMARIZE] and turn.history_id is not None:
+    )
+    is_long = False
+    if settings[CONF_HISTORY] and settings[CONF_HISTORY_SUMMARIZE]:
         max_tokens = data.context.window.budget(data.router.expected).history
         conversation = data.shared.history.find(data.entry_id, turn.history_id)
-        if conversation.wants_summary(settings[CONF_HISTORY_MAX_MESSAGES], max_tokens):
-            finished = FinishedConversation(messages=messages, tools=tools, at_home=stays_home(turn))
-            data.summaries.put(turn.history_id, finished)
+        is_long = conversation.wants_summary(settings[CONF_HISTORY_MAX_MESSAGES], max_tokens)
+    if not is_learned and not is_long:
+        return
+    fitted = turn.record.requests[-1].fitted
+    exchange = Exchange(
+        messages=[*fitted.messages, *from_contents(turn.chat_log.content[-1:])],
+        tools=fitted.tools,
+        speaker=speaker,
+        said=calls.sentence,
+        at_home=stays_home(turn),
+        at=turn.record.at,
+    )
+    if is_learned:
+        data.extractor.note(exchange)
+    if is_long:
+        data.summaries.put(turn.history_id, exchange)
 
 
 MAX_CHARS: Final = 4000

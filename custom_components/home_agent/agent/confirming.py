@@ -21,7 +21,6 @@ from .turn import (
     Turn,
     async_say,
     async_say_first,
-    end_with_words_beside_calls,
     last_words,
     note_unspoken,
     replace_sentence,
@@ -83,7 +82,6 @@ async def async_take_reply(turn: Turn) -> bool:
     # What became of it is said, and the model answers the rest.
     assert turn.user_input is not None
     turn.heard, turn.calls.sentence = turn.calls.sentence, action.rest
-    turn.before = [{"role": "user", "content": turn.heard}, {"role": "assistant", "content": told}]
     turn.user_input = replace(turn.user_input, text=action.rest)
     replace_sentence(turn, action.rest)
     await async_say_first(turn, told)
@@ -131,11 +129,11 @@ async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:
     return told
 
 
-async def async_silence(turn: Turn) -> bool:
+async def async_stop_alarms(turn: Turn) -> bool:
     """Stop the alarms that ring here if the sentence says no more than that, even while no model answers."""
-    if told := await _async_stop_alarms(turn):
-        await async_say(turn, told)
-    return bool(told)
+    if text := await _async_stop_alarms(turn):
+        await async_say(turn, text)
+    return bool(text)
 
 
 async def _async_stop_alarms(turn: Turn, *, is_reply: bool = False) -> str:
@@ -144,12 +142,14 @@ async def _async_stop_alarms(turn: Turn, *, is_reply: bool = False) -> str:
     A reply to our question has to be a stop, and stops those in the room. What may be one to the model's, or
     was said without a wake word, has to be a stop too.
     """
-    speaker, before = turn.calls.speaker, last_words(turn, turn.first).strip()
+    speaker = turn.calls.speaker
     ringing = turn.data.shared.planned.ringing(speaker, only_here=is_reply)
+    if not ringing or speaker.is_automation:
+        return ""
+    before = last_words(turn, turn.first).strip()
     stops = is_reply or speaker.unprompted or is_question(before, turn.language)
     spoken = dict.fromkeys((turn.language, turn.hass.config.language))
-    is_no = ringing and any(says_no(turn.calls.sentence, each, stops=stops) for each in spoken)
-    if not is_no or speaker.is_automation:
+    if not any(says_no(turn.calls.sentence, each, stops=stops) for each in spoken):
         return ""
     for planned, alarms in ringing.items():
         await planned.async_cancel([alarm.id for alarm in alarms])
@@ -206,7 +206,7 @@ async def async_acknowledge(turn: Turn, before: int) -> bool:
     calls, settings = turn.calls, turn.data.settings
     is_quick, is_silent = settings[CONF_QUICK_CONFIRMATIONS], settings[CONF_SILENT_IN_ROOM]
     last, changing = calls.records[before:], [record for record in calls.records if not record.read_only]
-    sentence, words = read(calls.sentence, turn.language), words_beside_calls(turn).strip()
+    sentence, words = read(calls.sentence, turn.language), words_beside_calls(turn)
     if (
         (turn.user_input is None or turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt)
         or (calls.speaker.is_automation or calls.draft or turn.asks or not (is_quick or is_silent))
@@ -227,7 +227,7 @@ async def async_acknowledge(turn: Turn, before: int) -> bool:
         return False
     if words:
         if is_quick:
-            end_with_words_beside_calls(turn)
+            words_beside_calls(turn, as_answer=True)
         return bool(is_quick)
     is_silent = is_silent and not (turn.said or turn.patience) and _is_in_room(turn, changing)
     acts = [act for record in changing for act in record.told]

@@ -1,8 +1,9 @@
 """HomeAgent: a turn from top to bottom.
 
-`_async_handle_message` and `_async_respond` are the whole story: begin, settle an open question, stop an
-alarm, try Home Assistant's own sentences, gather the context, ask the model in rounds while the guard judges
-its calls, ask the person where that is needed, close the turn, keep what is kept of it, learn.
+`_async_handle_message` and `_async_respond` are the whole story, in twelve steps: begin, check the limits,
+take an answer to an open question, answer what needs no model, gather the context, ask the model in rounds
+while the guard judges its calls, ask the person where that is needed, ensure that something is said, offer to
+learn a name, close the turn, record it, learn.
 """
 
 from contextlib import suppress
@@ -38,14 +39,14 @@ from ..safety.frozen import FrozenIntent
 from ..safety.journal import RecordedAction
 from ..tools.pending import freeze
 from ..tools.turn_calls import TurnCalls
-from .closing import close_turn, drop_turn, is_echo, is_for_others, keep, learn
-from .confirming import async_ask, async_silence, async_take_reply
+from .closing import close_turn, drop_turn, is_echo, is_for_others, learn, record_turn
+from .confirming import async_ask, async_stop_alarms, async_take_reply
 from .describe import async_error_sentence, async_phrase
-from .examples import asks_what_to_say, async_tell_examples
+from .examples import async_tell_examples
 from .naming import async_offer_name
 from .request import async_gather
 from .rounds import async_answer
-from .turn import Turn, async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
+from .turn import Turn, async_say, async_say_error, end_with_lead, last_words, replace_sentence
 
 if TYPE_CHECKING:
     from hassil.recognize import RecognizeResult
@@ -92,61 +93,49 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
                 LOGGER.exception("The turn failed unexpectedly")
                 err = HomeAgentError(type(err).__name__)
             return await self._async_fail(turn, err)
-        if is_for_others(turn):
+        if turn.calls.speaker.unprompted and is_for_others(turn):
             return drop_turn(turn)
         result = close_turn(turn, user_input)
-        keep(turn, listens=result.continue_conversation)
+        record_turn(turn, listens=result.continue_conversation)
         learn(turn)
         return result
 
     async def _async_respond(self, turn: Turn) -> None:
         """Bring the answer into the chat log: our own words, the built-in sentences', or the model's."""
         self._check_limits(turn)
-        if await async_take_reply(turn) or await async_silence(turn):
-            return
-        if asks_what_to_say(turn):
-            await async_tell_examples(turn)
-            return
-        may_fall_back = self.settings[CONF_LOCAL_FALLBACK] and not turn.pictures
-        # A server that is switched off lets a request wait for many seconds.
-        is_alone = self.router.fallback is None and self.router.primary_rests
-        is_first = self.settings[CONF_LOCAL_FIRST] and not turn.pictures
-        if (is_first or (is_alone and may_fall_back)) and await self._async_answer_locally(turn):
+        if await async_take_reply(turn) or await self._async_answer_alone(turn):
             return
         await async_gather(turn)
         try:
             await async_answer(turn)
         except LLMError as err:
-            if turn.calls.started or not may_fall_back:
+            if turn.calls.started or not self._may_fall_back(turn):
                 raise
             LOGGER.info("The model cannot be asked (%s); trying the built-in sentences", type(err).__name__)
             if not await self._async_answer_locally(turn):
                 raise
             return
-        if not await async_ask(turn):
-            await self._async_ensure_words(turn)
-            await async_offer_name(turn)
+        if turn.calls.draft:
+            await async_ask(turn)
+            return
+        await self._async_ensure_words(turn)
+        await async_offer_name(turn)
 
     async def _async_begin(
         self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog
     ) -> Turn:
         """Determine the speaker, their location, and which conversation this continues."""
-        recent, history, conversation_id = (
-            self.data.recent,
-            self.data.shared.history,
-            chat_log.conversation_id,
-        )
+        conversation_id, now = chat_log.conversation_id, dt_util.utcnow()
+        recent, history = self.data.recent.of(conversation_id), self.data.shared.history
         speaker = await async_speaker(self.hass, user_input, self.settings[CONF_DEVICE_PERSONS])
-        # Its id may have been read or guessed.
-        owners = history.find(self.entry.entry_id, recent.history_id(conversation_id)).persons
-        is_others = not owners | {recent.speakers.get(conversation_id)} <= {speaker.person_id, None}
-        own_id = f"{conversation_id} {speaker.person_id}" if is_others else conversation_id
-        answer, since = recent.listening.pop(conversation_id, ("", None))
+        # The id of a conversation of somebody else may have been read or guessed.
+        owners = history.find(self.entry.entry_id, recent.history_id or conversation_id).persons
+        is_intruder = not owners | {recent.owner} <= {speaker.person_id, None}
+        own_id = f"{conversation_id} {speaker.person_id}" if is_intruder else conversation_id
+        (answer, since), recent.listening = recent.listening or ("", None), None
         limit = timedelta(seconds=LISTENS + len(answer) * SPEAKS)
         is_unprompted = (
-            since is not None
-            and dt_util.utcnow() - since < limit
-            and stayed_open(self.hass, conversation_id, since)
+            since is not None and now - since < limit and stayed_open(self.hass, conversation_id, since)
         )
         speaker = replace(speaker, conversation_id=own_id, unprompted=is_unprompted)
         history_id = self.data.shared.sessions.resolve(
@@ -155,7 +144,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             device_id=user_input.device_id,
             user_id=user_input.context.user_id,
             timeout_minutes=self.settings[CONF_SESSION_TIMEOUT],
-            now=dt_util.utcnow(),
+            now=now,
         )
         who = speaker.device_id or speaker.context.user_id or own_id
         turn = Turn(
@@ -166,9 +155,10 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             user_input=user_input,
             language=user_input.language,
             max_tokens=self.settings[CONF_MAX_TOKENS],
+            recent=recent,
             history_id=history_id,
             silent=is_unprompted and is_echo(user_input.text, answer),
-            shared_chat_log=is_others or conversation_id in recent.shared or self._has_other_agent(chat_log),
+            shared_chat_log=is_intruder or recent.is_shared or self._has_other_agent(chat_log),
             first=len(chat_log.content) - 1,
             calls=TurnCalls(
                 speaker=speaker,
@@ -186,12 +176,10 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             turn.calls.taint()  # a picture may show text from an untrusted source
             sent.clear()  # what runs because of this sentence gets none
         chat_log.llm_input_provided_index = turn.first + 1
-        if is_others:
-            recent.shared[conversation_id] = True
+        if is_intruder:
+            recent.is_shared = True
         else:
-            recent.history_ids[conversation_id] = history_id
-            if speaker.person_id is not None:
-                recent.speakers[conversation_id] = speaker.person_id
+            recent.history_id, recent.owner = history_id, speaker.person_id or recent.owner
         self.emitter.fire(
             EVENT_CONVERSATION_STARTED,
             {
@@ -224,6 +212,22 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             raise SentenceTooLong(
                 f"{length} characters, at most {MAX_SENTENCE_CHARS}", limit=MAX_SENTENCE_CHARS
             )
+
+    def _may_fall_back(self, turn: Turn) -> bool:
+        return bool(self.settings[CONF_LOCAL_FALLBACK]) and not turn.pictures
+
+    async def _async_answer_alone(self, turn: Turn) -> bool:
+        """Answer what needs no model: a ringing alarm, what can be said, and the built-in sentences.
+
+        The latter are tried first if the option says so or if the only server is known to be down: one that
+        is switched off lets a request wait for many seconds.
+        """
+        if await async_stop_alarms(turn) or await async_tell_examples(turn):
+            return True
+        is_down = self.router.fallback is None and self.router.primary_rests
+        is_first = self.settings[CONF_LOCAL_FIRST] and not turn.pictures
+        is_tried = is_first or (is_down and self._may_fall_back(turn))
+        return is_tried and await self._async_answer_locally(turn)
 
     async def _async_answer_locally(self, turn: Turn) -> bool:
         """Answer with Home Assistant's own sentences, checked by the same guard as the model's calls.
@@ -261,7 +265,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             guard.journal.end(action, "failed" if failed else None)
         if response is None or failed:
             # The notes of the sentences about a failed attempt would look like the model's own calls.
-            remove_from(turn, before)
+            del turn.chat_log.content[before:]
             turn.calls.touched.clear()
             if waiting:
                 # Calls that one question cannot describe are left to the model, which can reduce them.
@@ -300,7 +304,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
         end_with_lead(turn)
         response = intent.IntentResponse(language=turn.language)
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, last_words(turn))
-        keep(turn, err=err, problem=problem)
+        record_turn(turn, err=err, problem=problem)
         return conversation.ConversationResult(
             response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
         )

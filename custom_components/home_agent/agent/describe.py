@@ -61,7 +61,6 @@ from ..tools.recipients import TELEGRAM, is_message, is_spoken
 from ..tools.resolving.resolver import plain
 from ..tools.results import ToldAct, ToldTime, ToldValue, ValueKind
 
-_ENGLISH: Final = "en"
 _TRANSLATIONS: Final = Path(__file__).parent.parent / "translations"
 _LANGUAGES: Final[HassKey[frozenset[str]]] = HassKey(f"{DOMAIN}.languages")
 _PLACES: Final = (
@@ -116,7 +115,7 @@ async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgen
 def _spoken(hass: HomeAssistant, language: str) -> str:
     asked = hass.config.language if language in ("", MATCH_ALL) else language
     known = hass.data.get(_LANGUAGES, frozenset())
-    return nearest(asked, known, hass.config.country) or _ENGLISH
+    return nearest(asked, known, hass.config.country) or DEFAULT
 
 
 SERVICE: Final = "service"
@@ -394,12 +393,7 @@ class _Describer:
             case FrozenTool(args={"action": "wake", "name": name}):
                 # Behind the time the name parts no verb, in no language.
                 called = f" (“{visible(name)}”)" if name else ""
-                if item.event is not None:
-                    when, alarm = self._trigger(item.event), self.clause("alarm")
-                    return self.phrase("once_asked", when=f"{when}{called}", question=alarm)
-                assert item.due is not None
-                when = f"{self._when(item.due, item.days)}{called}"
-                return self.phrase("ask_planned", act=self.clause("alarm"), when=when)
+                return self._later(self.clause("alarm"), item, called)
             case FrozenTool(event=Mapping() as event):
                 question = self.clause("reminder_once", message=visible(item.args["name"]))
                 return self.phrase("once_asked", when=self._trigger(event), question=question)
@@ -429,14 +423,16 @@ class _Describer:
         clause = self.joined(list(dict.fromkeys([*clauses, *effects])), "ask_and")
         if plan.hold:
             clause = self.phrase("ask_held", time=format_span(plan.hold), act=clause)
-        if plan.due is None:
-            return clause
-        if plan.event is not None:
-            clause = self.phrase("once_asked", when=self._trigger(plan.event), question=clause)
-        else:
-            key = "ask_planned_again" if plan.repeats else "ask_planned"
-            clause = self.phrase(key, when=self._when(plan.due), act=clause)
-        return self._only(clause, plan.conditions)
+        return self._only(self._later(clause, plan), plan.conditions) if plan.due else clause
+
+    def _later(self, clause: str, item: FrozenPlan | FrozenTool, called: str = "") -> str:
+        """Return a clause with the time or the event that its act waits for."""
+        if item.event is not None:
+            return self.phrase("once_asked", when=f"{self._trigger(item.event)}{called}", question=clause)
+        assert item.due is not None
+        days = item.days if isinstance(item, FrozenTool) else ()
+        key = "ask_planned_again" if isinstance(item, FrozenPlan) and item.repeats else "ask_planned"
+        return self.phrase(key, when=f"{self._when(item.due, days)}{called}", act=clause)
 
     def _only(self, when: str, conditions: Sequence[Mapping[str, Any]]) -> str:
         """Return a clause with what must hold then."""

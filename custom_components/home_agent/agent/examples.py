@@ -55,22 +55,22 @@ async def async_examples(
     ]
 
 
-def asks_what_to_say(turn: Turn) -> bool:
-    """Return whether a sentence asks nothing but what the agent can do, and no caller says how to answer."""
-    if turn.pictures or turn.user_input is None or turn.user_input.extra_system_prompt:
-        return False
-    said, languages = fold_word(turn.calls.sentence), (turn.language, turn.hass.config.language)
-    return any(said in _abilities(language) for language in languages)
-
-
 @cache
 def _abilities(language: str) -> frozenset[str]:
     return frozenset(map(fold_word, words(find(language) or DEFAULT, "answers.abilities")))
 
 
-async def async_tell_examples(turn: Turn) -> None:
-    """Answer what can be said, with devices that the speaker may know: a model would invent some."""
+async def async_tell_examples(turn: Turn) -> bool:
+    """Answer a sentence that asks nothing but what the agent can do, unless a caller says how to answer.
+
+    It gets sentences with devices that the speaker may know: a model would invent some.
+    """
     hass, data = turn.hass, turn.data
+    if turn.pictures or turn.user_input is None or turn.user_input.extra_system_prompt:
+        return False
+    sentence = fold_word(turn.calls.sentence)
+    if not any(sentence in _abilities(language) for language in (turn.language, hass.config.language)):
+        return False
     reader = await data.handler.guard.async_reader(turn.calls.speaker)
     house = await data.house.async_snapshot()
     seen = HouseSnapshot(
@@ -81,3 +81,4 @@ async def async_tell_examples(turn: Turn) -> None:
     examples = await async_examples(hass, turn.language, seen, others)
     ended = " ".join(text if text.endswith(ENDS) else f"{text}." for text in map(without_embeds, examples))
     await async_say(turn, await async_phrase(hass, turn.language, "can_say", sentences=ended))
+    return True

@@ -20,7 +20,7 @@ from ..tools.remembering import STORE_MEMORY
 from ..tools.resolving.resolver import texts
 from .confirming import async_ask
 from .speech import is_question
-from .turn import Turn, last_words, remove_from
+from .turn import Turn, last_words
 
 STEM = 4
 """Letters by which a word of a call is one of the person's, in whatever form."""
@@ -28,21 +28,22 @@ STEM = 4
 
 async def async_offer_name(turn: Turn) -> None:
     """Ask whether a name is to be kept, once for each name; note one that this turn could not find."""
-    calls, memory = turn.calls, turn.data.recent
-    asked = memory.unclear.pop(calls.conversation_id, None)
-    if not await _async_may_teach(turn):
+    calls, recent = turn.calls, turn.recent
+    asked, recent.unclear = recent.unclear, None
+    refused = [record for record in calls.records if record.refused]
+    if (asked is None and not refused) or not await _async_may_teach(turn):
         return
     unknown = {
         name
-        for record in calls.records
-        if record.refused and isinstance(turn.calls.tools.get(record.tool_name), ControlTool)
+        for record in refused
+        if isinstance(calls.tools.get(record.tool_name), ControlTool)
         for key in ("name", "entity_id")  # models make up ids of what is not in the list
         for text in texts(record.args.get(key))
         if (named := text.rpartition(".")[2].replace("_", " "))
         and _is_said(name := " ".join(named.split()[-len(without_article(named).split()) :]), calls.sentence)
     }
     if not calls.touched and len(unknown) == 1 and is_question(last_words(turn).strip(), turn.language):
-        memory.unclear[calls.conversation_id] = unknown.pop()
+        recent.unclear = unknown.pop()
         return
     if asked is None and len(unknown) == 1 and corrects(calls.sentence):
         asked = unknown.pop()
@@ -60,7 +61,7 @@ async def async_offer_name(turn: Turn) -> None:
         freeze(turn.hass, calls.draft_of_call(), item)
         # What was said and the question are one answer.
         turn.lead, turn.said, turn.silent = f"{turn.lead} {last_words(turn)}".strip(), True, False
-        remove_from(turn, len(turn.chat_log.content) - 1)
+        del turn.chat_log.content[-1]
         await async_ask(turn, with_done=False)
 
 

@@ -1,14 +1,14 @@
 """What is kept of turns: the record of each one, the last ones, those under way, and their conversations."""
 
 import asyncio
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from time import monotonic
-from typing import Any, Final, Self, override
+from typing import Any, Final, Self
 
 from homeassistant.core import Event, callback
 from homeassistant.helpers.json import json_dumps
@@ -54,6 +54,7 @@ class RequestRecord:
     """One request to a model. Moments are of the clock that never jumps, in seconds."""
 
     model: str
+    """Its name."""
     again: bool
     """Whether it was asked again, because an order was answered without a call or with nothing."""
     factor: float
@@ -69,11 +70,11 @@ class RequestRecord:
     ended: float | None = None
     usage: TokenUsage = field(default_factory=TokenUsage)
 
-    def row(self, begun: float, models: Mapping[str, str]) -> Row:
+    def row(self, begun: float) -> Row:
         """Return the request with its estimated tokens before (`original`) and after it was shortened."""
         fitted = self.fitted
         return {
-            "model": models.get(self.model, self.model),
+            "model": self.model,
             "again": self.again,
             "at": _ms(self.started - begun),
             "waited_ms": _ms(self.waited_after - self.waited_before),
@@ -135,8 +136,6 @@ class TurnRecord:
     tainted: bool = False
     withheld: bool = False
     """Whether the requests held what an external model does not receive."""
-    models: Mapping[str, str] = field(default_factory=dict)
-    """The names that the router's models had."""
 
     def ask(self, model: str, fitted: FittedRequest, factor: float, *, again: bool) -> None:
         """Record the start of a request."""
@@ -155,8 +154,6 @@ class TurnRecord:
 
     def hear(self, delta: Delta) -> None:
         """Record a part of the answer to the last request."""
-        if not self.requests:
-            return
         request = self.requests[-1]
         if request.first is None and (delta.content or delta.thinking or delta.tool_calls):
             request.first = monotonic()
@@ -276,7 +273,7 @@ class TurnRecord:
             "kept_home": self.withheld,
             "context_at": _ms((self.gathered or self.begun) - self.begun),
             "context_ms": round(self.context_ms, 2),
-            "requests": [request.row(self.begun, self.models) for request in self.requests],
+            "requests": [request.row(self.begun) for request in self.requests],
             "calls": [
                 {
                     "tool": call.tool_name,
@@ -390,54 +387,53 @@ def _ms(seconds: float) -> float:
     return round(seconds * 1000, 2)
 
 
-class BoundedDict[T](OrderedDict[str, T]):
-    """A mapping that drops its oldest entry when it is full."""
+@dataclass(slots=True)
+class RecentConversation:
+    """What is known of a conversation beside its history."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__()
-        self._limit = limit
-
-    @override
-    def __setitem__(self, key: str, value: T) -> None:
-        """Add an entry as the newest one."""
-        super().__setitem__(key, value)
-        self.move_to_end(key)
-        while len(self) > self._limit:
-            self.popitem(last=False)
-
-
-@dataclass(slots=True, kw_only=True)
-class RecentConversations:
-    """The last conversations of one agent, by their ids."""
-
-    calls: BoundedDict[list[CallSummary]] = field(default_factory=lambda: BoundedDict(50))
+    calls: list[CallSummary] = field(default_factory=list)
     """Tool calls of the last turn, for the response of `home_agent.process`."""
-    history_ids: BoundedDict[str] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """The history that a conversation continued: a person's sentences share one for a while."""
-    speakers: BoundedDict[str] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """The owner of a conversation: its first known speaker."""
-    shared: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """Conversations in which several persons have spoken."""
-    at_home: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """Conversations in which something was said that an external model must not receive."""
-    tainted: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """Conversations in which text was read that an outsider wrote."""
-    patience: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """Conversations in which one moment was asked for."""
-    about: BoundedDict[tuple[str, ...]] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """The entities that a conversation was about last."""
-    unclear: BoundedDict[str] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """Names that nothing in the home has, where the person was asked what they mean."""
-    listening: BoundedDict[tuple[str, datetime]] = field(
-        default_factory=lambda: BoundedDict(MAX_CONVERSATIONS)
-    )
-    """Answers after which a satellite still listens, without being asked anything, and when they were."""
-    _cleared: BoundedDict[datetime] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
+    history_id: str | None = None
+    """The history that it continued: a person's sentences share one for a while."""
+    owner: str | None = None
+    """The id of its first known speaker."""
+    is_shared: bool = False
+    """Whether several persons have spoken."""
+    at_home: bool = False
+    """Whether something was said that an external model must not receive."""
+    tainted: bool = False
+    """Whether text was read that an outsider wrote."""
+    patience: bool = False
+    """Whether one moment was asked for."""
+    about: tuple[str, ...] = ()
+    """The entities that it was about last."""
+    unclear: str | None = None
+    """A name that nothing in the home has, where the person was asked what it means."""
+    listening: tuple[str, datetime] | None = None
+    """The answer after which a satellite still listens, without being asked anything, and when that was."""
+    cleared: datetime | None = None
+    """Up to when the history of this id was forgotten."""
+
+
+@dataclass(slots=True)
+class RecentConversations:
+    """The last conversations of one agent."""
+
+    by_id: dict[str, RecentConversation] = field(default_factory=dict)
     _all_cleared: datetime | None = None
+
+    def of(self, conversation_id: str) -> RecentConversation:
+        """Return a conversation, which becomes the newest one."""
+        conversation = self.by_id.pop(conversation_id, None) or RecentConversation()
+        self.by_id[conversation_id] = conversation
+        if len(self.by_id) > MAX_CONVERSATIONS:
+            del self.by_id[next(iter(self.by_id))]
+        return conversation
 
     def history_id(self, conversation_id: str) -> str:
         """Return the history that a conversation belongs to."""
-        return self.history_ids.get(conversation_id, conversation_id)
+        conversation = self.by_id.get(conversation_id)
+        return (conversation and conversation.history_id) or conversation_id
 
     @callback
     def note_cleared(self, conversation_id: str | None) -> None:
@@ -445,14 +441,15 @@ class RecentConversations:
         now = dt_util.utcnow()
         if conversation_id is None:
             self._all_cleared = now
-            self.about.clear()
+            for conversation in self.by_id.values():
+                conversation.about, conversation.calls = (), []
         else:
-            self.about.pop(conversation_id, None)
-            self._cleared[self.history_id(conversation_id)] = now
+            self.of(conversation_id).about = ()
+            self.of(self.history_id(conversation_id)).cleared = now
 
     def cleared_at(self, conversation_id: str) -> datetime | None:
         """Return up to when a conversation is forgotten."""
-        moments = (self._cleared.get(self.history_id(conversation_id)), self._all_cleared)
+        moments = (self.of(self.history_id(conversation_id)).cleared, self._all_cleared)
         return max((moment for moment in moments if moment is not None), default=None)
 
 

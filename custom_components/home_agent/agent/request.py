@@ -27,7 +27,7 @@ from ..const import (
 )
 from ..context.kind_lines import describe_state
 from ..context.window import FittedRequest, RequestDraft, Slot, fit
-from ..conversations.history import AT_HOME_ONLY, kept_at_home
+from ..conversations.history import AT_HOME_ONLY, Conversation, kept_at_home
 from ..errors import WAITED, WAITS
 from ..inference.models import ChatRequest, Message, MessageCall, ModelServerError, TokenUsage
 from ..knowledge.house import HouseSnapshot
@@ -43,7 +43,7 @@ from ..tools.outside.outgoing import texts_of
 from ..tools.turn_calls import TurnCalls
 from .pictures import beside_pictures
 from .prompt import async_other_tools
-from .turn import Turn, asked_again, from_contents, messages_of, show_request
+from .turn import Turn, from_contents, messages_of, show_request
 
 HEADING: Final = "This request is about:"
 RINGING: Final = "Alarms ringing now (timer: cancel stops them, extend with when 9 minutes snoozes):"
@@ -68,11 +68,10 @@ async def async_gather(turn: Turn) -> None:
     started = turn.record.gathered = monotonic()
     data, calls, away = turn.data, turn.calls, turn.data.data_policy.away
     reader = await data.handler.guard.async_reader(calls.speaker)
-    before: Sequence[str] = data.recent.about.get(calls.conversation_id) or ()
-    if not before and data.settings[CONF_HISTORY] and turn.history_id is not None:
-        before = data.shared.history.find(data.entry_id, turn.history_id).about
+    kept = data.shared.history.find(data.entry_id, turn.history_id)
+    about = turn.recent.about or (kept.about if data.settings[CONF_HISTORY] else ())
     context = await data.context.async_assemble(
-        sentence=calls.sentence, reader=reader, model=data.router.expected, before=before
+        sentence=calls.sentence, reader=reader, model=data.router.expected, before=about
     )
     context = replace(context, slots=tuple(_cleaned_slot(turn, slot) for slot in context.slots))
     own_tools = data.tool_schemas.beside(context.house, context.catalogue)
@@ -83,13 +82,19 @@ async def async_gather(turn: Turn) -> None:
     caller_prompt = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
     extra = "\n".join(part for part in (others.prompt, caller_prompt) if part) or None
     history = []
-    for message in _history(turn, context.budget.history):
+    for message in _history(turn, kept, context.budget.history):
         content = message["content"]
         if message["role"] == "tool" and isinstance(content, str) and WAITS in content:
             # Nothing waits for an answer any more.
             message = {**message, "content": content.replace(WAITS, WAITED)}  # noqa: PLW2901
         history.append(message)
-    history += turn.before if away.states else kept_at_home(turn.before)
+    if turn.heard:
+        # The yes and what was said to it, which the model reads before the sentence.
+        yes: list[Message] = [
+            {"role": "user", "content": turn.heard},
+            {"role": "assistant", "content": turn.lead},
+        ]
+        history += yes if away.states else kept_at_home(yes)
     systems, outside = (
         data.prompt.systems(
             context,
@@ -115,32 +120,28 @@ async def async_gather(turn: Turn) -> None:
     turn.record.context_ms = (monotonic() - started) * 1000
 
 
-def _history(turn: Turn, max_tokens: int) -> list[Message]:
+def _history(turn: Turn, kept: Conversation, max_tokens: int) -> list[Message]:
     data, settings = turn.data, turn.data.settings
     if not settings[CONF_HISTORY]:
-        if turn.before and turn.calls.conversation_id in data.recent.tainted:
+        if turn.heard and turn.recent.tainted:
             turn.calls.taint(earlier=True)  # what became of a yes is told
         return []
     cleared = data.recent.cleared_at(turn.calls.conversation_id)
-    earlier = [
+    unknown = [
         content
         for content in turn.chat_log.content[1 : turn.first]
-        if not turn.shared_chat_log and (cleared is None or content.created > cleared)
+        if not turn.shared_chat_log
+        and (cleared is None or content.created > cleared)
+        and (not kept.turns or content.created > kept.turns[-1].at)
     ]
-    marked = kept_at_home if turn.calls.conversation_id in data.recent.at_home else list
-    if turn.history_id is None:
-        _inherit_taint(turn, earlier, reads_outside=False)
-        return marked(from_contents(earlier))
-    history = data.shared.history
-    kept = history.find(data.entry_id, turn.history_id)
-    unknown = [content for content in earlier if not kept.turns or content.created > kept.turns[-1].at]
-    window = history.get_window(
+    window = data.shared.history.get_window(
         data.entry_id,
         turn.history_id,
         max_messages=settings[CONF_HISTORY_MAX_MESSAGES],
         max_tokens=max_tokens,
     )
     _inherit_taint(turn, unknown, reads_outside=kept.reads_outside)
+    marked = kept_at_home if turn.recent.at_home else list
     return [*window, *marked(from_contents(unknown))]
 
 
@@ -210,7 +211,7 @@ def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content], *, reads
         for content in earlier
         if isinstance(content, conversation.ToolResultContent)
     ]
-    is_marked = bool(earlier) and turn.calls.conversation_id in turn.data.recent.tainted
+    is_marked = bool(earlier) and turn.recent.tainted
     are_outside = any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
     if reads_outside or is_marked or are_outside:
         turn.calls.taint(earlier=True)
@@ -248,6 +249,10 @@ def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
                 origins.note_read(source, texts_of(result))
 
 
+NO_CALL: Final = (
+    "No tool was called for this, so nothing was done. If the person wants something done, call the tool "
+    "now. If that cannot be done, say so. Otherwise answer the person again, in the language used so far."
+)
 TRUNCATING: Final = frozenset({"sentence", "results", "instructions", "rounds"})
 """Steps after which the model reads only a part of something."""
 
@@ -269,7 +274,7 @@ def build(
     """
     settings, policy, window = turn.data.settings, turn.data.data_policy, turn.data.context.window
     draft, messages, told = turn.draft, messages_of(turn), turn.calls.disclosure
-    turn.asked, told.model = model, policy.of(model)
+    told.model = policy.of(model)
     if told.model.home and not told.withheld:
         told.withheld = (
             any(AT_HOME_ONLY in message for message in draft.history)
@@ -286,15 +291,20 @@ def build(
             history=history_for(draft.history, told.model),
             slots=tuple(slot.for_outside() for slot in draft.slots),
         )
-    fitted = turn.fitted = fit(
+    asked_again: list[Message] = []
+    if withheld:
+        answer = UNSAID if from_home else withheld
+        asked_again = [{"role": "assistant", "content": answer}, {"role": "user", "content": NO_CALL}]
+    fitted = fit(
         draft,
         _current_for(messages, told.model, turn.calls, from_home=from_home),
         window.request_tokens(turn.max_tokens, model),
-        after=asked_again(UNSAID if from_home else withheld) if withheld else (),
+        after=asked_again,
     )
     factor = window.calibration(model).factor
-    turn.record.ask(model, fitted, factor, again=bool(withheld) or after_silence)
     _report(turn, fitted, factor)
+    name = turn.data.turn_log.models[model]
+    turn.record.ask(name, fitted, factor, again=bool(withheld) or after_silence)
     max_tokens = turn.max_tokens * ROOM_AFTER_SILENCE if after_silence else turn.max_tokens
     return ChatRequest(
         messages=beside_pictures(fitted.messages, turn.pictures) if turn.pictures else fitted.messages,
@@ -319,17 +329,17 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
     """Fire events about the content of a request and the removed parts, once for unchanged content."""
     if turn.context is None:
         return
-    ids = tuple(entity_id for slot in fitted.slots for entity_id in slot.entity_ids)
-    catalogue = fitted.catalogue or turn.context.catalogue
-    tokens = catalogue.tokens + sum(slot.tokens for slot in fitted.slots)
-    if (carried := (tokens, ids)) != turn.reported:
-        turn.reported = carried
+    before = turn.record.requests[-1].fitted if turn.record.requests else None
+    if before is None or (fitted.slots, fitted.catalogue) != (before.slots, before.catalogue):
+        ids = [entity_id for slot in fitted.slots for entity_id in slot.entity_ids]
+        catalogue = fitted.catalogue or turn.context.catalogue
+        tokens = catalogue.tokens + sum(slot.tokens for slot in fitted.slots)
         turn.data.emitter.fire(
             EVENT_CONTEXT_INJECTED,
             {
                 "conversation_id": turn.calls.conversation_id,
                 "mode": turn.data.context.mode,
-                "entities_included": list(ids),
+                "entities_included": ids,
                 "entity_count": len(turn.context.house.entities) if catalogue.complete else len(ids),
                 "token_count": round(tokens * factor),
                 "request_tokens": round(fitted.tokens * factor),
@@ -337,7 +347,7 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
             },
             turn.calls.speaker.context,
         )
-    if fitted.steps and fitted.steps != turn.compressed:
+    if fitted.steps and (before is None or fitted.steps != before.steps):
         LOGGER.debug("The request was made shorter: %s", ", ".join(fitted.steps))
         turn.data.emitter.fire(
             EVENT_CONTEXT_OPTIMIZED,
@@ -351,7 +361,6 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
             },
             turn.calls.speaker.context,
         )
-    turn.compressed = fitted.steps
 
 
 def drew_on_home(turn: Turn) -> bool:
@@ -361,28 +370,29 @@ def drew_on_home(turn: Turn) -> bool:
     return (
         told.withheld
         or any(DataCategory.PEOPLE in category or not away.allows(category) for category in categories)
-        or (turn.fitted is None and not away.states)
+        or (not turn.record.requests and not away.states)
     )
 
 
 def stays_home(turn: Turn) -> bool:
     """Return whether the last request or its results must not be shown to an external model."""
-    return turn.calls.disclosure.withheld and turn.data.data_policy.of(turn.asked).home
+    told = turn.calls.disclosure
+    return told.withheld and told.model.home
 
 
 def note_usage(turn: Turn, usage: TokenUsage) -> None:
     """Calibrate with the server's counts."""
-    if turn.fitted is not None:
-        model, window = turn.data.router.last_used, turn.data.context.window
-        window.note_usage(model, turn.fitted.tokens, usage.prompt, usage.cached)
+    fitted = turn.record.requests[-1].fitted
+    model, window = turn.data.router.last_used, turn.data.context.window
+    window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)
 
 
-def note_refusal(turn: Turn, err: ModelServerError) -> None:
+def note_refusal(turn: Turn, model: str, err: ModelServerError) -> None:
     """Learn from a request that the server found too long."""
     LOGGER.info("The model server finds the request too long; asking again with less")
-    assert turn.fitted is not None
-    turn.data.context.window.calibration(turn.asked).note_refusal(
-        turn.fitted.tokens, limit=err.limit, counted=err.counted, answer=turn.max_tokens
+    fitted = turn.record.requests[-1].fitted
+    turn.data.context.window.calibration(model).note_refusal(
+        fitted.tokens, limit=err.limit, counted=err.counted, answer=turn.max_tokens
     )
 
 

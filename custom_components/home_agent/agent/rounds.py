@@ -1,13 +1,10 @@
 """The rounds of a turn: the model is asked, its answer filtered, and asked again where that helps."""
 
 import asyncio
-from bisect import bisect_left
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import cache, partial
 import re
-from string import ascii_lowercase, digits
 from time import monotonic
 from typing import Final
 
@@ -43,22 +40,6 @@ from .turn import MAX_ROUNDS, TURN_LIMIT_SECONDS, TURN_SECONDS, LogDelta, Turn, 
 MAX_NAMES: Final = 5
 MAX_CHARS: Final = 2000
 """How much of an answer is read."""
-
-
-@dataclass(slots=True)
-class Heard:
-    """What one answer came to, beside thoughts."""
-
-    waits: bool = False
-    """Whether it is held back until its end: words beside the call of an order are early, and left out."""
-    text: str = ""
-    calls: bool = False
-    withheld: str = ""
-    """The answer, if it may not stand without a call."""
-
-    def __bool__(self) -> bool:
-        """Return whether it has words or calls."""
-        return self.calls or bool(self.text.strip())
 
 
 def needs_call(turn: Turn) -> bool:
@@ -129,7 +110,6 @@ def _lexicon(language: str, names: tuple[str, ...]) -> Lexicon:
 
 TAIL_CHARS: Final = 80
 """How much of the answer is kept, to see what precedes an id."""
-_ID_CHARS: Final = f"{ascii_lowercase}{digits}_."
 _ID: Final = lazy_regex(r"( ?\()?(?<![\w./@\\=-])([a-z_]{1,40}\.[a-z0-9_]{1,120})(?!\.?\w)(\))?")
 _CODE: Final = lazy_regex("entity_id|```")
 """Behind this an answer is code, which needs ids."""
@@ -137,46 +117,31 @@ _WORD: Final = lazy_regex(r"[\w.]+")
 
 
 class NamesForIds:
-    """Filters one answer as it arrives. The result does not depend on how the answer was cut."""
+    """Gives names in place of ids to one answer, as it arrives in whole words."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
-        self._ids = list(names)
-        self._held = ""
+    def __init__(self, name_of: Callable[[str], str | None] | None) -> None:
+        """Begin an answer; ids stay without a function that names an entity."""
+        self._name_of = name_of
         self._tail = ""
-        self._is_code = False
+        self._is_code = name_of is None
 
-    def feed(self, text: str, *, final: bool = False) -> str:
-        """Take the next piece and return the text that is certain by now."""
-        text = self._held + text
-        cut = len(text) if final or self._is_code or not self._ids else self._certain(text)
-        self._held = text[cut:]
-        whole, at = f"{self._tail}{text[:cut]}", len(self._tail)
+    def feed(self, text: str) -> str:
+        """Return the next piece with names."""
+        whole, at = f"{self._tail}{text}", len(self._tail)
         self._tail = whole[-TAIL_CHARS:]
         code = _CODE.search(whole)
+        end = at if self._is_code else code.start() if code else len(whole)
         pieces: list[str] = []
-        for token in (
-            _ID.finditer(whole, at, code.start() if code else len(whole)) if not self._is_code else ()
-        ):
+        for token in _ID.finditer(whole, at, end):
             pieces += whole[at : token.start()], self._name(token)
             at = token.end()
         self._is_code = self._is_code or code is not None
         return "".join((*pieces, whole[at:]))
 
-    def _certain(self, text: str) -> int:
-        """Return where the beginning of an id, or of the bracket before it, may have been cut off."""
-        start = len(text.rstrip(_ID_CHARS))
-        id_part = text[start:].rstrip(".")
-        at = bisect_left(self._ids, id_part)
-        if start < len(text) and not (at < len(self._ids) and self._ids[at].startswith(id_part)):
-            return len(text)
-        start -= text.endswith("(", 0, start)
-        return start - text.endswith(" ", 0, start)
-
     def _name(self, token: re.Match[str]) -> str:
         """Return the name of the entity; nothing for an id in brackets behind the name."""
         opening, entity_id, closing = token.groups(default="")
-        name = self._names.get(entity_id, entity_id)
+        name = (self._name_of and self._name_of(entity_id)) or entity_id
         is_told = opening and closing and token.string.endswith(name, 0, token.start())
         return "" if is_told else f"{opening}{name}{closing}"
 
@@ -188,10 +153,11 @@ def names_for_ids(house: HouseSnapshot, sentence: str, language: str) -> NamesFo
     is_named = any(part.casefold() in house.entities for part in parts)
     keeps_ids = is_named or {*map(fold, parts)} & {*map(fold, asking)}
 
-    def names(house: HouseSnapshot) -> Mapping[str, str]:
-        return {key: record.name for key, record in house.entities.items()}
+    def name_of(entity_id: str) -> str | None:
+        record = house.entities.get(entity_id)
+        return record.name if record else None
 
-    return NamesForIds({} if keeps_ids else house.derived("names by id", names))
+    return NamesForIds(None if keeps_ids else name_of)
 
 
 def filter_for(tools: Mapping[str, llm.Tool], *, voice: bool, starts_thinking: bool = False) -> SpeechFilter:
@@ -231,7 +197,7 @@ def _may_bridge(turn: Turn) -> bool:
     speaker, settings = turn.calls.speaker, turn.data.settings
     may = settings[CONF_ONE_MOMENT] and settings[CONF_STREAMING] and turn.user_input is not None
     may = may and not speaker.unprompted
-    return may and speaker.voice and turn.calls.conversation_id not in turn.data.recent.patience
+    return may and speaker.voice and not turn.recent.patience
 
 
 async def _async_bridge(turn: Turn) -> LogDelta:
@@ -240,46 +206,8 @@ async def _async_bridge(turn: Turn) -> LogDelta:
     if turn.said:
         words = f" {words}"
     turn.patience = words.ljust(SPOKEN_AT_ONCE)
-    turn.data.recent.patience[turn.calls.conversation_id] = True
+    turn.recent.patience = True
     return {"content": turn.patience}
-
-
-async def _log_deltas(
-    turn: Turn, stream: AsyncGenerator[Delta], heard: Heard, *, allow_tools: bool
-) -> AsyncGenerator[LogDelta]:
-    """Yield the chat-log deltas of one model answer, and note what it came to."""
-    answer: _Answer | None = None
-    yield {"role": "assistant"}
-    may_bridge = not turn.said and _may_bridge(turn)
-    beat = min(MOMENT_SECONDS, HEARTBEAT_SECONDS) if may_bridge else HEARTBEAT_SECONDS
-    async with aclosing(with_heartbeats(stream, beat)) as deltas:
-        async for delta in deltas:
-            # A model that thinks is not silent, but nothing of it is heard.
-            if may_bridge and not turn.said and monotonic() - turn.record.begun >= MOMENT_SECONDS:
-                may_bridge = False
-                if delta is None or not (delta.content or delta.tool_calls):
-                    yield await _async_bridge(turn)
-            if delta is None:
-                yield HEARTBEAT
-                continue
-            # Which model answers is known once it has begun.
-            answer = answer or _Answer(turn, heard, allow_tools=allow_tools)
-            turn.record.hear(delta)
-            if delta.usage:
-                note_usage(turn, delta.usage)
-            for out in answer.take(delta):
-                yield out
-    for out in answer.end() if answer else ():
-        yield out
-    while turn.calls.unanswered > 0:
-        may_bridge = _may_bridge(turn)
-        try:
-            async with asyncio.timeout(
-                min(MOMENT_SECONDS, HEARTBEAT_SECONDS) if may_bridge else HEARTBEAT_SECONDS
-            ):
-                await turn.calls.idle.wait()
-        except TimeoutError:
-            yield await _async_bridge(turn) if may_bridge else HEARTBEAT
 
 
 class _Answer:
@@ -293,19 +221,18 @@ class _Answer:
     learned here.
     """
 
-    def __init__(self, turn: Turn, heard: Heard, *, allow_tools: bool) -> None:
+    def __init__(self, turn: Turn, *, allow_tools: bool, waits: bool = False) -> None:
+        """Begin an answer; one that `waits` is held back, as words beside the call of an order are early."""
         self._turn = turn
-        self._heard = heard
         self._allow_tools = allow_tools
-        self._starting_in_thought = turn.data.models_starting_in_thought
-        self._model = turn.data.router.last_used
-        starts_thinking = self._model in self._starting_in_thought
-        self._speech = self._new_speech(starts_thinking=starts_thinking)
+        self._waits = waits
+        self.text = ""
+        self.has_calls = False
+        self.withheld = ""
+        """The answer, if it may not stand without a call."""
         self._thought = EmbedFilter()
-        self._unsaid: list[str] | None = [] if starts_thinking else None
-        """The answer so far, while it may be a thought as a whole."""
         self._finish_reason: str | None = None
-        self._has_calls = False
+        self._has_native_calls = False
         self._verbatim = turn.response_schema is not None
         """Data is passed on as it is: an object with a name and parameters is not a call."""
         self._names: NamesForIds | None = None
@@ -314,10 +241,57 @@ class _Answer:
         self._is_apart = not turn.said
         """Whether the words are parted from what was said before a call."""
 
-    def take(self, delta: Delta) -> list[LogDelta]:
-        """Return what a delta adds to the chat log."""
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there are neither words nor calls, whatever was thought."""
+        return not self.has_calls and not self.text.strip()
+
+    async def deltas(self, stream: AsyncGenerator[Delta]) -> AsyncGenerator[LogDelta]:
+        """Yield what the answer adds to the chat log, until its calls have run."""
+        turn, has_begun = self._turn, False
+        yield {"role": "assistant"}
+        may_bridge = not turn.said and _may_bridge(turn)
+        beat = min(MOMENT_SECONDS, HEARTBEAT_SECONDS) if may_bridge else HEARTBEAT_SECONDS
+        async with aclosing(with_heartbeats(stream, beat)) as deltas:
+            async for delta in deltas:
+                # A model that thinks is not silent, but nothing of it is heard.
+                if may_bridge and not turn.said and monotonic() - turn.record.begun >= MOMENT_SECONDS:
+                    may_bridge = False
+                    if delta is None or not (delta.content or delta.tool_calls):
+                        yield await _async_bridge(turn)
+                if delta is None:
+                    yield HEARTBEAT
+                    continue
+                if not has_begun:
+                    self._begin()
+                    has_begun = True
+                turn.record.hear(delta)
+                if delta.usage:
+                    note_usage(turn, delta.usage)
+                for out in self._take(delta):
+                    yield out
+        for out in self._end() if has_begun else ():
+            yield out
+        while turn.calls.unanswered > 0:
+            may_bridge = _may_bridge(turn)
+            beat = min(MOMENT_SECONDS, HEARTBEAT_SECONDS) if may_bridge else HEARTBEAT_SECONDS
+            try:
+                async with asyncio.timeout(beat):
+                    await turn.calls.idle.wait()
+            except TimeoutError:
+                yield await _async_bridge(turn) if may_bridge else HEARTBEAT
+
+    def _begin(self) -> None:
+        """Begin to read, when it is known which model answers."""
+        self._model = self._turn.data.router.last_used
+        starts_thinking = self._model in self._turn.data.models_starting_in_thought
+        self._speech = self._new_speech(starts_thinking=starts_thinking)
+        self._unsaid: list[str] | None = [] if starts_thinking else None
+        """The answer so far, while it may be a thought as a whole."""
+
+    def _take(self, delta: Delta) -> list[LogDelta]:
         calls = [as_tool_input(call) for call in delta.tool_calls] if self._allow_tools else []
-        self._has_calls = self._has_calls or bool(calls)
+        self._has_native_calls = self._has_native_calls or bool(calls)
         self._finish_reason = delta.finish_reason or self._finish_reason
         if self._verbatim:
             return self._add(delta.content, delta.thinking, calls)
@@ -329,38 +303,34 @@ class _Answer:
         thinking = delta.thinking + spoken.thinking
         return self._add(spoken.text, self._thought.feed(thinking) if thinking else "", calls)
 
-    def end(self) -> list[LogDelta]:
+    def _end(self) -> list[LogDelta]:
         """Return what was held back until the end of the answer."""
-        spoken = self._speech.flush()
+        spoken, models = self._speech.flush(), self._turn.data.models_starting_in_thought
         text, thinking = spoken.text, self._thought.feed(spoken.thinking, final=True)
         if self._speech.unopened_thought:
-            self._starting_in_thought.add(self._model)
+            models.add(self._model)
         if self._unsaid is not None and not text and self._finish_reason != "length":
             # The supposed thought never ended, so these are words.
-            self._starting_in_thought.discard(self._model)
+            models.discard(self._model)
             plain = self._new_speech(starts_thinking=False)
             begun, rest = plain.feed("".join(self._unsaid)), plain.flush()
             text, thinking = begun.text + rest.text, begun.thinking + rest.thinking
         calls: list[llm.ToolInput] = []
-        if self._allow_tools and not self._has_calls:
+        if self._allow_tools and not self._has_native_calls:
             calls = written_calls(self._speech, self._turn.calls.tools)
         return self._add(text, thinking, calls, final=True)
 
     def _add(
         self, text: str, thinking: str, calls: list[llm.ToolInput], *, final: bool = False
     ) -> list[LogDelta]:
-        is_withheld = False
-        if self._names is not None and (text or final):
-            text = self._names.feed(text, final=final)
-            is_withheld = not text
-        heard = self._heard
-        heard.text += text
-        heard.calls = heard.calls or bool(calls)
-        if heard.waits:
-            is_withheld = is_withheld or bool(text)
-            text = heard.text if final and not heard.calls else ""
+        if self._names is not None:
+            text = self._names.feed(text)
+        self.text += text
+        self.has_calls = self.has_calls or bool(calls)
+        if self._waits:
+            text = self.text if final and not self.has_calls else ""
             if text.strip() and not may_answer_order(text, self._turn.language):
-                heard.withheld, text = text, ""
+                self.withheld, text = text, ""
         if not self._is_apart and text.strip():
             text, self._is_apart = f" {text.lstrip()}", True
         words: LogDelta = {}
@@ -369,7 +339,7 @@ class _Answer:
             words["content"] = text
         if thinking:
             words["thinking_content"] = thinking
-        added = [words] if words else [HEARTBEAT] if is_withheld and not final else []
+        added = [words] if words else [] if calls or final else [HEARTBEAT]
         if calls:
             self._turn.calls.announce(len(calls))
             added.append({"tool_calls": calls})
@@ -445,31 +415,30 @@ async def async_answer(turn: Turn) -> None:
 
 async def _useful_deltas(turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
     """Yield one answer; after none, or an order without a call, the model is asked once more."""
-    heard = Heard(waits=allow_tools and needs_call(turn))
-    stream = _asked(turn, allow_tools=allow_tools)
-    async with aclosing(_log_deltas(turn, stream, heard, allow_tools=allow_tools)) as deltas:
+    answer = _Answer(turn, allow_tools=allow_tools, waits=allow_tools and needs_call(turn))
+    async with aclosing(answer.deltas(_asked(turn, allow_tools=allow_tools))) as deltas:
         async for delta in deltas:
             yield delta
-    has_own_words = bool(turn.calls.draft) or turn.calls.acted or turn.calls.attempts_exhausted
-    if heard.withheld:
+    calls, withheld = turn.calls, answer.withheld
+    if withheld:
         LOGGER.info("The model answered an order without a call; asking again")
-    elif not heard and allow_tools and not has_own_words:
+    elif answer.is_empty and allow_tools and not (calls.draft or calls.acted or calls.attempts_exhausted):
         LOGGER.info("The model said and called nothing; asking again, without thinking")
     else:
-        is_answer = heard and not heard.calls
-        if is_answer and (failure := await async_unsaid_failure(turn, heard.text)):
+        is_last = not answer.is_empty and not answer.has_calls
+        if is_last and (failure := await async_unsaid_failure(turn, answer.text)):
             yield {"content": f" {failure}"}
         return
-    again, withheld = Heard(), heard.withheld
+    again = _Answer(turn, allow_tools=allow_tools)
     stream = _asked(turn, allow_tools=allow_tools, withheld=withheld, after_silence=not withheld)
     try:
-        async with aclosing(_log_deltas(turn, stream, again, allow_tools=allow_tools)) as deltas:
+        async with aclosing(again.deltas(stream)) as deltas:
             async for delta in deltas:
                 if "role" not in delta:
                     yield delta
     except ModelServerError as err:
         LOGGER.info("The model could not be asked again (%s)", err.kind)
-    if withheld and not again:
+    if withheld and again.is_empty:
         lead = " " if turn.said else ""
         yield {"content": f"{lead}{await async_phrase(turn.hass, turn.language, 'not_done')}"}
 
@@ -513,7 +482,7 @@ async def _asked(
                 continue
             if err.kind is ErrorKind.CONTEXT_TOO_LONG and not begun and shortened < MAX_SHORTENED:
                 shortened += 1
-                note_refusal(turn, err)
+                note_refusal(turn, model, err)
             elif stream and (
                 heard.tool_calls
                 or err.kind is ErrorKind.MALFORMED

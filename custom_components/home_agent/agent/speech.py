@@ -9,6 +9,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from ..languages import find, words
+from ..languages.lexicon import NEVER
 from ..regex import lazy_regex
 from ..texts import ARGUMENT_KEYS, NAME_KEYS, EmbedFilter, is_word, parsed, read_arguments
 
@@ -28,8 +29,6 @@ EDGES: Final = " \t`*->.;"
 
 _HAS_NAME: Final = lazy_regex(rf"""["']?(?:{"|".join(NAME_KEYS)})["']?\s{{0,9}}:""")
 _HAS_ARGUMENTS: Final = lazy_regex(rf"""["']?(?:{"|".join(ARGUMENT_KEYS)})["']?\s{{0,9}}:""")
-_INTENT_START: Final = lazy_regex(r"Hass[A-Z]\w{0,61}")
-_WORD_START: Final = lazy_regex(r"\b\w")
 
 _TAG: Final = lazy_regex(
     r"\[CALL_ID\]\w{1,40}|<[|\uff5c/]{0,2}[A-Za-z_][\w:.\u2581-]{0,40}[|\uff5c]?>|\[/?[A-Z_]{3,20}\]"
@@ -109,25 +108,11 @@ class CallNames:
     def __init__(self, names: Collection[str]) -> None:
         ordered = sorted(filter(None, names), key=len, reverse=True)
         body = "|".join([r"Hass[A-Z]\w{1,60}", *map(re.escape, ordered)])
+        plain = "|".join(name for name in ordered if name.isalpha() and name.islower()) or NEVER
         self.pattern = re.compile(rf"(?:{body})(?!\w)")
         self._quoted = re.compile(rf"""["'](?:{body})["']""")
-        self.trigger = re.compile(rf"[<\[{{`]|\b(?:{'|'.join(['Hass[A-Z]', *map(re.escape, ordered)])})")
-        self._prefixes = frozenset(
-            name[:end] for name in (*ordered, "Hass") for end in range(1, len(name) + 1)
-        )
-        self._longest = max(map(len, self._prefixes))
-
-    def pending(self, text: str, start: int) -> int:
-        """Return where a name begins that the end of the text may be cut out of, else the end."""
-        for word in _WORD_START.finditer(text, max(start, len(text) - self._longest)):
-            if text[word.start() :] in self._prefixes:
-                return word.start()
-        return len(text)
-
-    def cut(self, text: str, start: int) -> bool:
-        """Return whether the text ends within a name that begins at `start`."""
-        tail = text[start : start + max(self._longest, 66) + 1]
-        return tail in self._prefixes or _INTENT_START.fullmatch(tail) is not None
+        # A name that is a word of prose begins a call only right before a bracket.
+        self.trigger = re.compile(rf"[<\[{{]|`{{3}}|\b(?!(?:{plain})(?![\w({{])){self.pattern.pattern}")
 
     def in_json(self, raw: str) -> bool:
         """Return whether JSON, or an attempt at JSON, calls a tool."""
@@ -241,6 +226,17 @@ def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
     return match.end() if match else at
 
 
+_UNSPACED: Final = "\u3000-\u30ff\u3400-\u9fff\uff00-\uff5b\uff5d-\uffef"
+"""Characters of scripts that separate no words."""
+_WORDS: Final = lazy_regex(rf"(?s:.*)[\s{_UNSPACED}]")
+
+
+def last_boundary(text: str, at: int, end: int) -> int:
+    """Return where the last word begins that may not be whole yet."""
+    match = _WORDS.match(text, at, end)
+    return match.end() if match else at
+
+
 _SPACES: Final = lazy_regex(r"\s+")
 _ENDS: Final = frozenset(
     ".,;:!?\u2026\u3002\uff01\uff1f\u3001\uff0c\uff1a\uff1b\u060c\u061f\u0964\u2013\u2014"
@@ -346,8 +342,6 @@ _JOINER: Final = "\u200d"
 _PAUSES: Final = "\u2192\u21d2\u279c\u27f6\u2022"
 """Arrows and dots between words."""
 
-_LINE_WINDOW: Final = 400
-"""Characters that decide the kind of a line; no pattern of a line reaches further."""
 _BULLETS: Final = "-*+\u2022\u25aa\u25e6\u2023\u00b7"
 _LINE: Final = lazy_regex(
     r"(?P<blank>[ \t]{0,200}\n)"
@@ -360,17 +354,13 @@ _LINE: Final = lazy_regex(
     r"|(?P<number>[ \t]{0,200}\d{1,3}[.)][ \t])"
     r"|(?P<quote>[ \t]{0,200}>[ \t]?)"
 )
-_LINE_PART: Final = lazy_regex(
-    rf"[ \t]*+(?:#{{1,6}}[ \t]*|>[ \t]?|[{_BULLETS}][ \t]*(?:\[[ xX]?\]?[ \t]*)?"
-    r"|\d{1,3}[.)]?|[-*_= \t]+|`{1,9}[ \t]*[^\n`]{0,60}|~{1,9}[ \t]*[^\n`]{0,60}|\|[ \t:|-]*)?\Z"
-)
-"""The beginning of a line that does not show yet what the line is."""
+_LINE_PART: Final = lazy_regex(rf"[ \t]*+(?:[{_BULLETS}#>=_`~|]|\d{{1,3}}+[.)]?\Z|\Z)")
+"""The beginning of a line that may show only at its end what the line is."""
 _INDENT: Final = lazy_regex(r"[ \t]*")
 
 _SPOKEN_FENCES: Final = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md"))
 """Fences with prose in them; any other is code, which is left out."""
 _FENCE_END: Final = lazy_regex(r"[ \t]{0,12}(?:`{3,9}|~{3,9})[ \t]{0,12}(?=\n|\Z)")
-_FENCE_WINDOW: Final = 40
 
 _BREAKS: Final = "blockquote br dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table td th tr ul"
 _LINE_BREAKS: Final = frozenset(_BREAKS.split())
@@ -406,15 +396,8 @@ _TOKEN: Final = lazy_regex(
     rf"|(?P<dropped>[\[{{}}{_UNSPOKEN}])",
     re.IGNORECASE,
 )
-_OPEN: Final = lazy_regex(
-    rf"(?:</?[a-z][a-z0-9]{{0,12}}{_ATTRIBUTES}\s{{0,9}}(?:[\w:-]{{1,30}}(?:=(?:\"[^\"\n]*|'[^'\n]*)?)?)?"
-    r"|\]\([^()\n]*(?:\([^()\n]*\)?[^()\n]*)*|\u3010[^\u3011\n]*)\Z",
-    re.IGNORECASE,
-)
-"""What goes on behind white space: a tag, the target of a link, a reference."""
-_SPACE: Final = lazy_regex(r"\s")
-_CHUNK: Final = 400
-"""Characters of a word, and of what may be a token."""
+_SPANNING: Final = lazy_regex(r"[<\[\]\u3010]")
+"""What may go on behind white space: a tag, a link, a reference."""
 _LITERAL_IN_CODE: Final = frozenset("*_~[]!<&\\|(")
 _CODE_TICKS: Final = 2
 """Back-ticks of code within a line."""
@@ -424,8 +407,8 @@ _SILENT: Final = lazy_regex(f"[{_UNSPOKEN}{_PICTOGRAPHS}]+")
 class MarkdownReader:
     """Converts markdown to the text that a person would read aloud.
 
-    Each method that reads takes the text, a position and whether nothing more will come, and returns where
-    to go on, None while the text does not tell yet.
+    The words of a line are written as they come, but from a mark on that may span several words the whole
+    line is waited for.
     """
 
     def __init__(self, flow: Flow) -> None:
@@ -437,7 +420,6 @@ class MarkdownReader:
         self._kind = ""
         """What the line before was."""
         self._code = False
-        self._emphasis = False
         self._pictograph = False
         """Nothing was written since a pictograph."""
         self._prose_fence = False
@@ -449,10 +431,21 @@ class MarkdownReader:
         text = self._held + text
         at = 0
         while at < len(text):
-            read = self._fence if self._in_fence else self._line if self._new_line else self._words
-            after = read(text, at, final)
-            if after is None:
+            end = text.find("\n", at) + 1 or (len(text) if final else 0)
+            if self._in_fence and end:
+                self._in_fence = not _FENCE_END.match(text, at)
+                after = end
+            elif self._in_fence or (self._new_line and not end and _LINE_PART.match(text, at)):
                 break
+            elif self._new_line:
+                after = self._line(text, at)
+            else:
+                if not end:
+                    spanning = _SPANNING.search(text, at)
+                    end = last_boundary(text, at, spanning.start() if spanning else len(text))
+                after = at + self._inline(text[at:end])
+                if after == at:
+                    break
             if after > at:
                 self._previous = text[after - 1]
             at = after
@@ -462,9 +455,7 @@ class MarkdownReader:
         self._pictograph = False
         self._flow.write(text)
 
-    def _line(self, text: str, at: int, final: bool) -> int | None:
-        if not final and len(text) - at < _LINE_WINDOW and _LINE_PART.match(text, at):
-            return None
+    def _line(self, text: str, at: int) -> int:
         marker = _LINE.match(text, at)
         kind = (marker and marker.lastgroup) or "text"
         end = marker.end() if marker else end_of(_INDENT, text, at)
@@ -488,17 +479,6 @@ class MarkdownReader:
             if marker and marker.lastgroup == "number":
                 self._say(marker[0])
         return end
-
-    def _words(self, text: str, at: int, final: bool) -> int | None:
-        """Take text up to white space that is in no token."""
-        end = at
-        while (space := _SPACE.search(text, end)) and space.end() - at <= _CHUNK:
-            end = space.end()
-            if not _OPEN.search(text, at, end):
-                return at + self._inline(text[at:end])
-        if len(text) - at >= _CHUNK or final:
-            return at + self._inline(text[at : at + _CHUNK])
-        return None
 
     def _inline(self, text: str) -> int:
         at = 0
@@ -542,7 +522,7 @@ class MarkdownReader:
         match token.lastgroup:
             case "newline":
                 self._new_line = True
-                self._code = self._emphasis = False
+                self._code = False
             case "ticks":
                 self._code = len(token[0]) <= _CODE_TICKS and not self._code
             case "cell" | "pause":
@@ -556,36 +536,15 @@ class MarkdownReader:
                 self._new_line = token["name"].lower() in _LINE_BREAKS
 
     def _is_sign(self, run: str, after: str) -> bool:
-        """Return whether stars, underscores or tildes mean something, as in 2*3, on_hold and ~20.
-
-        Stars are also signs in 3 * 4 and before a footnote; others open or close emphasis.
-        """
-        before, last, is_single = self._previous, self._flow.last[-1:], len(run) == 1
+        """Return whether stars, underscores or tildes mean something, as in 2*3, 3 * 4, on_hold and ~20."""
+        before = self._previous
         if before == run[0]:
             return False
         if run[0] != "*":
-            return is_single if run[0] == "~" else is_word(before) and is_word(after)
-        opens, closes = bool(after) and not after.isspace(), not before.isspace()
-        if not opens and not closes:
-            return is_single or last.isdigit()
-        if not self._emphasis and closes and (before.isdigit() and after.isdigit() if opens else is_single):
-            return True
-        self._emphasis = opens and not (closes and self._emphasis)
-        return False
-
-    def _fence(self, text: str, at: int, final: bool) -> int | None:
-        end = text.find("\n", at) + 1
-        if self._previous == "\n":
-            if not end and not final and len(text) - at < _FENCE_WINDOW:
-                return None
-            if fence := _FENCE_END.match(text, at):
-                self._in_fence, self._new_line = False, True
-                return fence.end()
-        return end or len(text)
+            return len(run) == 1 if run[0] == "~" else is_word(before) and is_word(after)
+        return (before.isdigit() and after.isdigit()) or (before.isspace() and not after.strip())
 
 
-_WINDOW: Final = 48
-"""Longest mark that may be cut at the end of a piece."""
 _THINK: Final = "think thinking thought thoughts reason reasoning reflection seed:think"
 _RESULTS: Final = "tool_response tool_responses tool_result tool_results function_response"
 _CALLS: Final = (
@@ -607,6 +566,7 @@ _BARRED: Final = {
     "header": "start im_start start_header_id start_of_role turn channel",
     "role": "user system observation tool developer ipython",
 }
+BARS: Final = ("|", "\uff5c")
 PLAIN_TAGS: Final = {name: kind for kind, names in _PLAIN.items() for name in names.split()}
 """What tags mean that are known by their name alone, `<name>`, `<name|>` and `[NAME]`.
 
@@ -625,18 +585,13 @@ CALL_FENCES: Final = frozenset(("tool_code", "tool_call", "tool_calls", "functio
 
 TAG: Final = lazy_regex(
     r"<(?P<bar>[|\uff5c])?(?P<slash>/)?(?P<name>[A-Za-z_][\w:.\u2581-]{0,40})"
-    r"(?P<rest>[\s=/][^<>]{0,200}?)?(?P<bar2>[|\uff5c])?>"
+    r"(?P<rest>[ \t=/][^<>\n]{0,200}?)?(?P<bar2>[|\uff5c])?>"
     r"|\[(?P<end>/)?(?P<square>THINK|think|TOOL_CALLS|TOOL_RESULTS|INST)\]"
-)
-TAG_PART: Final = lazy_regex(
-    r"<(?P<bar>[|\uff5c])?/?(?P<name>[A-Za-z_][\w:.\u2581-]{0,40})?(?P<rest>[\s=/][^<>]{0,200})?[|\uff5c]?\Z"
-    r"|\[/?[A-Z_]{0,12}\Z|\[/?think\Z"
 )
 HEADER: Final = lazy_regex(
     r"[ \t]{0,9}+([A-Za-z_]{0,20}+)((?:[^<\n]|<\|constrain\|>){0,120}+)"
     r"(?:(?P<token><\|message\|>|(?=<(?:[^|]|\|(?!(?:constrain|message)\|>)[^<>]{0,40}>)))|\n|(?=[^<\n]))"
 )
-HEADER_CHARS: Final = 200
 
 _END_OF_TURN: Final = (
     r"<\|(?:im_end|eot_id|eom_id|end|return|call|end_of_text|endoftext)\|>|</s>|<end_of_turn>|<turn\|>"
@@ -651,7 +606,7 @@ def _closing(names: str, ends: str = "end") -> re.Pattern[str]:
     """Return the pattern of the end of a block; in a name, `_` also matches its look-alike."""
     name, end = (words.replace(" ", "|").replace("_", "[_\u2581]") for words in (names, ends))
     return lazy_regex(
-        rf"<[|\uff5c]?/(?:{name})\s{{0,8}}[|\uff5c]?>|<(?:{name})\|>|\[/(?:{name})\]"
+        rf"<[|\uff5c]?/(?:{name})[|\uff5c]?>|<(?:{name})\|>|\[/(?:{name})\]"
         rf"|<[|\uff5c]?(?:{end})[|\uff5c]?>|{_END_OF_TURN}|{_HEADER_AHEAD}",
         re.IGNORECASE,
     )
@@ -665,38 +620,30 @@ DROPPED: Final = {"think": THINK_CLOSE, "result": _closing(_RESULTS), "role": TU
 """How what is neither spoken nor called ends."""
 FENCE_CLOSE: Final = lazy_regex(r"`{3}")
 LINES_CLOSE: Final = lazy_regex(r"\n[ \t]{0,8}(?=\n)")
-MAX_BLOCK: Final = 20_000
-"""Characters of a suspected block that are held back, and of a call that are kept."""
 
-_OBJECT: Final = lazy_regex(r"\{\s{0,20}(?:[\"']|[A-Za-z_]\w{0,40}\s{0,4}:)")
-_OBJECT_PART: Final = lazy_regex(r"\{\s{0,20}(?:[A-Za-z_]\w{0,40}\s{0,4})?\Z")
-_LIST_START: Final = lazy_regex(r"\[\s{0,20}")
-_FENCE: Final = lazy_regex(r"`{3,9}[ \t]{0,8}([\w+-]{0,20})[ \t]{0,8}\n?\s{0,40}")
+_OBJECT_START: Final = lazy_regex(r"\{[ \t]{0,20}\n?[ \t]{0,20}")
+_OBJECT: Final = lazy_regex(rf"{_OBJECT_START.pattern}(?:[\"']|[A-Za-z_]\w{{0,40}}:)")
+_LIST_START: Final = lazy_regex(r"\[[ \t]{0,20}\n?[ \t]{0,20}")
+_FENCE: Final = lazy_regex(r"`{3,9}[ \t]{0,8}([\w+-]{0,20})[ \t]{0,8}\n?[ \t]{0,40}")
 _TICKS: Final = lazy_regex(r"`{1,9}")
-_FENCE_TICKS: Final = 3
-_AFTER_NAME: Final = lazy_regex(r"\(|[:\s]{0,3}\{")
-_AFTER_PART: Final = lazy_regex(r"[:\s]{0,3}\Z")
+_AFTER_NAME: Final = lazy_regex(r"\(|[: \t]{0,3}\n?\{")
 _KEY: Final = lazy_regex(r"[ \t]{0,4}(?:[ \t]|\n(?:- ?)?)\w{1,20} ?[:=]")
-_KEY_PART: Final = lazy_regex(r"[ \t]{0,5}(?:\n(?:- ?)?)?(?:(?<!\w)\w{1,20} ?)?\Z")
 _ARGUMENTS: Final = lazy_regex(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
 _WORD: Final = lazy_regex(r"\w+")
-_MAX_NAME: Final = 64
 
 
 class UntilClose:
     """A block that ends with a mark, or never."""
 
-    def __init__(self, close: re.Pattern[str], starts: str = "<[`") -> None:
+    def __init__(self, close: re.Pattern[str]) -> None:
         self._close = close
-        self._starts = starts
 
     def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
-        """Read on until the mark, or to where it may have been cut off."""
+        """Read on until the mark, or to where it may have been cut off: no mark has a space within."""
         if mark := self._close.search(text, start):
             return ScanResult(mark.start(), mark.end(), done=True)
-        floor = max(start, len(text) - _WINDOW)
-        cuts = [cut for sign in self._starts if not final and (cut := text.find(sign, floor)) >= 0]
-        end = min(cuts, default=len(text))
+        end = len(text) if final else last_boundary(text, start, len(text))
+        end = end if final else max(start, len(text[:end].rstrip()))
         return ScanResult(end, end, done=False)
 
 
@@ -705,22 +652,15 @@ class _Block:
     """A stretch of the reply whose end is not known yet."""
 
     scanner: UntilClose | Balanced
-    thought: bool = False
-    certain: bool = False
-    """Is taken out whatever it contains, and however long it grows."""
+    is_thought: bool = False
+    is_certain: bool = False
+    """Whether it is taken out whatever it contains."""
     is_call: Callable[[str], bool] = lambda _: True
     raw: list[str] = field(default_factory=list)
-    size: int = 0
-
-    def add(self, text: str) -> None:
-        """Keep raw text, within bounds."""
-        if text and self.size < MAX_BLOCK:
-            self.raw.append(text[: MAX_BLOCK - self.size])
-            self.size += len(self.raw[-1])
 
 
 def _thought(close: re.Pattern[str]) -> _Block:
-    return _Block(scanner=UntilClose(close), thought=True, certain=True)
+    return _Block(scanner=UntilClose(close), is_thought=True, is_certain=True)
 
 
 @dataclass(slots=True)
@@ -739,7 +679,8 @@ class SpeechFilter:
     markdown, emoji and addresses, but no pictures, which a browser would fetch on its own. Neither gets
     thoughts, calls or special tokens. White space at the end of a reply is not given out.
 
-    Each method that reads takes the text and a position, and returns where to go on, None to wait for more.
+    Words are given out as they come. Where a call may begin, that line and the next one are waited for. Each
+    method that reads takes the text and a position, and returns where to go on, None to wait for more.
     """
 
     def __init__(
@@ -759,6 +700,10 @@ class SpeechFilter:
         self._voice = voice
         self._block: _Block | None = _thought(THINK_CLOSE) if starts_thinking else None
         self._held = ""
+        self._words_end = 0
+        """Where the last word of the text begins that may not be whole yet."""
+        self._lines_end = -1
+        """Where the last line ends that is followed by a whole one: both show whether a call begins there."""
         self._previous = "\n"
         self._alone = True
         """Nothing was said on this line that would make a sentence of a call."""
@@ -766,6 +711,7 @@ class SpeechFilter:
         """Nothing more will come."""
         self._on_line: list[CallText] = []
         """Calls that ended on this line."""
+        self._said: list[str] = []
         self._thinking: list[str] = []
         self._flow = Flow(collapse=voice)
         self._markdown = MarkdownReader(self._flow) if voice else None
@@ -787,6 +733,8 @@ class SpeechFilter:
     def _read(self, piece: str) -> Spoken:
         text = self._held + piece
         at = 0
+        self._words_end = len(text) if self._final else last_boundary(text, 0, len(text))
+        self._lines_end = len(text) if self._final else text.rfind("\n", 0, max(text.rfind("\n"), 0))
         while at < len(text):
             after = (
                 self._read_text(text, at) if self._block is None else self._read_block(self._block, text, at)
@@ -795,70 +743,53 @@ class SpeechFilter:
                 break
             at = after
         self._held = text[at:]
-        if self._final:
-            if self._block is not None:
-                self._block.add(self._held)
-                self._held = ""
-                self._end_block(self._block)
-            if self._markdown:
-                self._markdown.write("", final=True)
+        if self._final and self._block is not None:
+            self._block.raw.append(self._held)
+            self._held = ""
+            self._end_block(self._block)
+        self._pass_on(final=self._final)
         said = self._flow.take()
         shown = self._shown.feed(said, final=self._final) if said or self._final else ""
         thinking, self._thinking = "".join(self._thinking), []
         return Spoken(shown, thinking)
 
     def _read_text(self, text: str, at: int) -> int | None:
-        """Take text up to the next opening, and the opening."""
-        if at == 0 and _WORD.match(self._previous) and (word := _WORD.match(text)):
-            return self._say(text, 0, word.end())
-        trigger = self._names.trigger.search(text, at)
-        end = len(text) if self._final else self._names.pending(text, at)
-        start = trigger.start() if trigger else end
-        if start > at:
-            self._say(text, at, start)
-        after = self._open(text, start) if trigger else None
-        if after is None and trigger and self._final:
-            return self._say(text, start, start + 1)
-        return start if after is None and start > at else after
+        """Take whole words up to what may begin a call, or that."""
+        end = max(at, self._words_end)
+        if _WORD.match(self._previous) and (word := _WORD.match(text, at, end)):
+            return self._say(text, at, word.end())
+        trigger = self._names.trigger.search(text, at, end)
+        if (start := trigger.start() if trigger else end) > at:
+            return self._say(text, at, start)
+        return self._open(text, at) if trigger else None
 
     def _read_block(self, block: _Block, text: str, at: int) -> int | None:
         step = block.scanner.scan(text, at, final=self._final)
-        room = MAX_BLOCK - block.size
-        if not block.certain and step.body - at > room:
-            block.add(text[at : step.body])
-            self._release(block)
-            return at + room
-        if block.thought:
+        if block.is_thought:
             self._thinking.append(text[at : step.body])
         else:
-            block.add(text[at : step.next])
+            block.raw.append(text[at : step.next])
         if step.done:
             self._end_block(block)
             return step.next
         return step.next if step.next > at else None
 
     def _end_block(self, block: _Block) -> None:
-        raw = "".join(block.raw)
-        is_call = not block.thought and block.is_call(raw)
-        if not (is_call or block.certain):
-            self._release(block)
-            return
         self._block = None
+        raw = "".join(block.raw)
+        is_call = not block.is_thought and block.is_call(raw)
+        if not (is_call or block.is_certain):
+            self._say(raw, 0, len(raw))
+            return
         self._remove(0, " ")
         if is_call and len(self.calls) < MAX_CALLS:
             text = raw.strip()
             self.calls.append(CallText(text, self._alone, self._are_arguments(unfenced(text))))
             self._on_line.append(self.calls[-1])
 
-    def _release(self, block: _Block) -> None:
-        """Return a block to the text if it is not a call."""
-        self._block = None
-        raw = "".join(block.raw)
-        self._say(raw, 0, len(raw))
-
     def _say(self, text: str, at: int, end: int) -> int:
         text = text[at:end]
-        (self._markdown or self._flow).write(text)
+        self._said.append(text)
         _, broken, tail = text.rpartition("\n")
         self._previous = text[-1]
         self._alone = not tail.strip(EDGES) and (bool(broken) or self._alone)
@@ -871,37 +802,46 @@ class SpeechFilter:
 
     def _remove(self, end: int, previous: str = ">") -> int:
         """Leave something out that ends there; `previous` represents it for the text after it."""
-        if self._markdown:
-            self._markdown.write("", final=True)
+        self._pass_on(final=True)
         self._flow.removed()
         self._previous = previous
         return end
 
+    def _pass_on(self, *, final: bool) -> None:
+        text = "".join(self._said)
+        self._said.clear()
+        if self._markdown:
+            self._markdown.write(text, final=final)
+        else:
+            self._flow.write(text)
+
     def _begin(self, block: _Block, text: str, at: int, end: int) -> int:
         self._block = block
-        block.add(text[at:end])
+        block.raw.append(text[at:end])
         return end
 
     # What may begin.
 
     def _open(self, text: str, at: int) -> int | None:
+        is_whole = at <= self._lines_end
         match text[at]:
             case "<" | "[" if tag := TAG.match(text, at):
-                return self._tag(text, tag)
+                return self._tag(text, tag, is_whole)
             case "<":
-                part = TAG_PART.match(text, at)
-                name = (part and part["name"]) or ""
-                is_cut = part and (part["bar"] or not part["rest"] or name.lower() in BARRED_TAGS)
-                return None if is_cut else self._say(text, at, at + 1)
+                after = text[at + 1 : at + 2]
+                is_known = is_whole or not (after == "/" or after in BARS or is_word(after))
+                return self._say(text, at, at + 1) if is_known else None
             case "[":
-                return self._list(text, at)
+                inner = end_of(_LIST_START, text, at)
+                return self._list(text, at, inner) if inner < self._words_end or is_whole else None
             case "{" if _OBJECT.match(text, at):
                 return self._data(text, at, at, certain=self._voice)
             case "{":
-                return None if _OBJECT_PART.match(text, at) else self._say(text, at, at + 1)
+                is_known = is_whole or end_of(_OBJECT_START, text, at) < self._words_end
+                return self._say(text, at, at + 1) if is_known else None
             case "`":
-                return self._ticks(text, at)
-        return self._name(text, at)
+                return self._ticks(text, at) if is_whole else None
+        return self._name(text, at, is_whole)
 
     def _data(self, text: str, at: int, end: int, *, certain: bool, scanner: UntilClose | None = None) -> int:
         """Begin a block of JSON, which calls a tool; alone on its lines, it may be arguments."""
@@ -909,11 +849,11 @@ class SpeechFilter:
         block = _Block(
             scanner=scanner or Balanced(text[at]),
             is_call=lambda raw: self._names.in_json(raw) or (alone and self._are_arguments(unfenced(raw))),
-            certain=certain,
+            is_certain=certain,
         )
         return self._begin(block, text, at, end)
 
-    def _tag(self, text: str, tag: re.Match[str]) -> int | None:
+    def _tag(self, text: str, tag: re.Match[str], is_whole: bool) -> int | None:
         at, end = tag.span()
         name = (tag["name"] or tag["square"]).lower().replace("\u2581", "_")
         is_barred = tag["bar"] is not None
@@ -921,28 +861,23 @@ class SpeechFilter:
         is_half = tag["bar2"] and not is_barred
         if kind is None and not (is_half and name in BARRED_TAGS):
             return self._say(text, at, at + 1)
-        if self._previous == "`" and kind in ("think", "call", "result"):
-            if end == len(text) and not self._final:
-                return None
-            if text[end : end + 1] == "`":
-                return self._remove(end) if self._voice else self._say(text, at, end)
         if tag["slash"] or tag["end"] or is_half:
             self.unopened_thought = self.unopened_thought or kind == "think"
             return self._remove(end)
         if kind == "header":
-            return self._header(text, at, end)
+            return self._header(text, at, end, is_whole)
         if kind == "call":
-            return self._begin(_Block(scanner=UntilClose(CALL_CLOSE), certain=True), text, at, end)
+            return self._begin(_Block(scanner=UntilClose(CALL_CLOSE), is_certain=True), text, at, end)
         return self._begin(_thought(DROPPED[kind]), text, at, end) if kind in DROPPED else self._remove(end)
 
-    def _header(self, text: str, at: int, end: int) -> int | None:
+    def _header(self, text: str, at: int, end: int, is_whole: bool) -> int | None:
         """Take the role or the channel behind a header token, and what is said of its message."""
         header = HEADER.match(text, end) or (HEADER.match(f"{text}\n", end) if self._final else None)
         if header is None:
-            return None if len(text) - end < HEADER_CHARS and not self._final else self._remove(end)
+            return self._remove(end) if is_whole else None
         role, after = header[1].lower(), min(header.end(), len(text))
         if "to=" in header[2]:
-            return self._begin(_Block(scanner=UntilClose(HEADED_CALL_CLOSE), certain=True), text, at, end)
+            return self._begin(_Block(scanner=UntilClose(HEADED_CALL_CLOSE), is_certain=True), text, at, end)
         if role in THINK_ROLES or role in OTHER_ROLES:
             close = THINK_CLOSE if role in THINK_ROLES else TURN_CLOSE
             return self._begin(_thought(close), text, at, after)
@@ -950,54 +885,39 @@ class SpeechFilter:
             return self._remove(end)
         return self._remove(after if header["token"] is not None or not header[2].strip() else header.end(1))
 
-    def _list(self, text: str, at: int) -> int | None:
-        inner = end_of(_LIST_START, text, at)
+    def _list(self, text: str, at: int, inner: int) -> int:
         if text.startswith("{", inner):
             return self._data(text, at, at, certain=self._voice)
         name = self._names.pattern.match(text, inner)
         if name and text.startswith("(", name.end()):
             return self._begin(_Block(scanner=Balanced("[")), text, at, at)
-        if inner == len(text) or self._names.cut(text, inner) or TAG_PART.match(text, at):
-            return None
         return self._say(text, at, at + 1)
 
-    def _ticks(self, text: str, at: int) -> int | None:
-        ticks = end_of(_TICKS, text, at)
-        fence = _FENCE.match(text, at) if ticks - at >= _FENCE_TICKS else None
-        body = fence.end() if fence else ticks
-        if not self._final and (body == len(text) or (fence and self._names.cut(text, body))):
-            return None
-        if fence is None:
-            return self._say(text, at, ticks)
-        scanner = UntilClose(FENCE_CLOSE)
-        if fence[1].lower() in CALL_FENCES or self._names.pattern.match(text, body):
-            return self._begin(_Block(scanner=scanner, certain=True), text, at, body)
-        if text.startswith(("{", "["), body):
-            is_certain = self._voice and text[body] == "{"
-            return self._data(text, at, body, certain=is_certain, scanner=scanner)
-        return self._say(text, at, ticks)
+    def _ticks(self, text: str, at: int) -> int:
+        scanner, fence = UntilClose(FENCE_CLOSE), _FENCE.match(text, at)
+        if fence and (fence[1].lower() in CALL_FENCES or self._names.pattern.match(text, fence.end())):
+            return self._begin(_Block(scanner=scanner, is_certain=True), text, at, fence.end())
+        if fence and text.startswith(("{", "["), fence.end()):
+            is_certain = self._voice and text[fence.end()] == "{"
+            return self._data(text, at, fence.end(), certain=is_certain, scanner=scanner)
+        return self._say(text, at, end_of(_TICKS, text, at))
 
-    def _name(self, text: str, at: int) -> int | None:
-        """Take a call that begins with the name of a tool; a quoted one stays in a chat."""
-        if self._names.cut(text, at) and not self._final:
-            return None
+    def _name(self, text: str, at: int, is_whole: bool) -> int | None:
+        """Take a call that begins with the name of a tool."""
         name = self._names.pattern.match(text, at)
-        if name is None or (self._previous == "`" and not self._voice):
-            end = max(end_of(_WORD, text, at), at + 1)
-            is_cut = end == len(text) and end - at < _MAX_NAME and not self._final
-            return None if is_cut else self._say(text, at, end)
+        assert name is not None
         is_spelled = "_" in name[0] or "." in name[0] or not name[0].islower()
         if after := _AFTER_NAME.match(text, name.end()):
             block = _Block(scanner=Balanced(after[0][-1]))
             if after[0] == "(" and not is_spelled:
                 block.is_call = lambda raw: _ARGUMENTS.match(raw, raw.index("(") + 1) is not None
             return self._begin(block, text, at, at)
-        may_be_lines = is_spelled and self._alone
-        if may_be_lines and _KEY.match(text, name.end()):
-            lines = _Block(scanner=UntilClose(LINES_CLOSE, "\n"), certain=True)
+        if not is_whole:
+            return None
+        if is_spelled and self._alone and _KEY.match(text, name.end()):
+            lines = _Block(scanner=UntilClose(LINES_CLOSE), is_certain=True)
             return self._begin(lines, text, at, name.end())
-        part = _AFTER_PART.match(text, name.end()) or (may_be_lines and _KEY_PART.match(text, name.end()))
-        return None if part and not self._final else self._say(text, at, name.end())
+        return self._say(text, at, name.end())
 
 
 MAX_READ_OUT: Final = 10_000

@@ -12,15 +12,14 @@ from homeassistant.helpers.json import json_dumps
 
 from ..const import DOMAIN
 from ..context.manager import AssembledContext
-from ..context.window import FittedRequest, Prompt, RequestDraft
-from ..inference.client import PRIMARY
+from ..context.window import Prompt, RequestDraft
 from ..inference.models import Message, RequestBudget
 from ..runtime import HomeAgentData
 from ..safety.redaction import redacted
 from ..tools.calls.schema import serialize
 from ..tools.handler import ToolHandler
 from ..tools.turn_calls import TurnCalls
-from .record import TurnRecord
+from .record import RecentConversation, TurnRecord
 
 MASKED: Final = "••••"
 """What is kept of a code."""
@@ -59,23 +58,17 @@ class Turn:
     """What is known of the turn as its tools see it: who speaks, what was said, called and read."""
     language: str
     max_tokens: int
+    recent: RecentConversation = field(default_factory=RecentConversation)
+    """What is known of the conversation beside its history."""
     user_input: conversation.ConversationInput | None = None
-    history_id: str | None = None
+    history_id: str = ""
     shared_chat_log: bool = False
     """Whether someone else's words are in the chat log too: they are not for this speaker."""
     first: int = 0
     """Where the newest user message is in the chat log."""
     draft: RequestDraft = field(default_factory=lambda: RequestDraft(systems=[lambda: Prompt("")]))
     """What a request is made of, before it is fitted into the model's context."""
-    fitted: FittedRequest | None = None
-    """The last request as it was sent."""
-    asked: str = PRIMARY
-    """The model that this request was made for."""
     context: AssembledContext | None = None
-    reported: tuple[int, tuple[str, ...]] | None = None
-    """What the last event said of the context: tokens and entities."""
-    compressed: tuple[str, ...] = ()
-    """What was done last to make a request fit."""
     pictures: list[str] = field(default_factory=list)
     """Pictures beside the newest user message, as data URLs; they are never stored."""
     response_schema: dict[str, Any] | None = None
@@ -97,8 +90,6 @@ class Turn:
     """What Home Agent said itself before the model was asked. The answer begins with it."""
     heard: str = ""
     """The whole sentence, where the model gets only what follows a yes."""
-    before: list[Message] = field(default_factory=list)
-    """The yes and what was said to it, which the model reads before the sentence."""
     local_response: intent.IntentResponse | None = None
     """The response of Home Assistant's own sentences, if they answered."""
     record: TurnRecord = field(init=False)
@@ -111,11 +102,6 @@ class Turn:
 
 
 type LogDelta = conversation.AssistantContentDeltaDict
-
-NO_CALL = (
-    "No tool was called for this, so nothing was done. If the person wants something done, call the tool "
-    "now. If that cannot be done, say so. Otherwise answer the person again, in the language used so far."
-)
 
 
 def replace_sentence(turn: Turn, text: str) -> None:
@@ -147,15 +133,7 @@ def show_request(turn: Turn, system: str, extra: str | None) -> None:
 def guard_tools(chat_log: conversation.ChatLog, handler: ToolHandler, calls: TurnCalls) -> None:
     """Put the guard in front of the tools of the API that a chat log has, if it has one."""
     if (api := chat_log.llm_api) is not None:
-        chat_log.llm_api = GuardedAPIInstance(
-            api=api.api,
-            api_prompt=api.api_prompt,
-            llm_context=api.llm_context,
-            tools=api.tools,
-            custom_serializer=api.custom_serializer,
-            handler=handler,
-            turn=calls,
-        )
+        chat_log.llm_api = GuardedAPIInstance(**vars(api), handler=handler, turn=calls)
 
 
 async def async_add_answer(turn: Turn, deltas: AsyncGenerator[LogDelta]) -> None:
@@ -194,7 +172,7 @@ async def async_say_first(turn: Turn, text: str) -> None:
     """Say a sentence of our own before the model is asked, which does not read it as a part of its answer."""
     length = len(turn.chat_log.content)
     await async_say(turn, text)
-    remove_from(turn, length)
+    del turn.chat_log.content[length:]
     turn.said, turn.lead = True, text
 
 
@@ -214,29 +192,18 @@ def note_unspoken(turn: Turn, text: str) -> None:
     turn.chat_log.async_add_assistant_content_without_tools(content)
 
 
-def words_beside_calls(turn: Turn) -> str:
-    """Return what the model said beside its last calls."""
-    index = _last_with_calls(turn)
-    return "" if index is None else turn.chat_log.content[index].content or ""  # type: ignore[union-attr]
-
-
-def end_with_words_beside_calls(turn: Turn) -> None:
-    """Make what the model said beside its last calls the answer, without saying it again."""
-    index = _last_with_calls(turn)
-    assert index is not None
-    content = turn.chat_log.content[index]
-    assert isinstance(content, conversation.AssistantContent)
-    turn.chat_log.content[index] = replace(content, content=None)
-    note_unspoken(turn, (content.content or "").strip())
-
-
-def _last_with_calls(turn: Turn) -> int | None:
+def words_beside_calls(turn: Turn, *, as_answer: bool = False) -> str:
+    """Return what the model said beside its last calls; `as_answer` ends the turn with it, not said again."""
     contents = turn.chat_log.content
     for index in range(len(contents) - 1, turn.first, -1):
         content = contents[index]
         if isinstance(content, conversation.AssistantContent) and content.tool_calls:
-            return index
-    return None
+            words = (content.content or "").strip()
+            if as_answer:
+                contents[index] = replace(content, content=None)
+                note_unspoken(turn, words)
+            return words
+    return ""
 
 
 async def async_say_error(turn: Turn, sentence: str) -> None:
@@ -247,13 +214,8 @@ async def async_say_error(turn: Turn, sentence: str) -> None:
     """
     if turn.calls.speaker.voice and (turn.said or turn.patience):
         await async_say(turn, sentence)
-        return
-    note_unspoken(turn, sentence)
-
-
-def remove_from(turn: Turn, start: int) -> None:
-    """Remove the entries that were added since the chat log had so many."""
-    del turn.chat_log.content[start:]
+    else:
+        note_unspoken(turn, sentence)
 
 
 def last_words(turn: Turn, end: int | None = None) -> str:
@@ -290,11 +252,6 @@ def from_contents(contents: Sequence[conversation.Content]) -> list[Message]:
             case conversation.UserContent():
                 messages.append({"role": "user", "content": content.content})
     return messages
-
-
-def asked_again(answer: str) -> list[Message]:
-    """Return the messages that ask the model once more after an answer that nobody has heard."""
-    return [{"role": "assistant", "content": answer}, {"role": "user", "content": NO_CALL}]
 
 
 @dataclass(kw_only=True)

@@ -141,14 +141,10 @@ class Conversation:
     def with_turn(self, turn: StoredTurn) -> Conversation:
         """Return the conversation with one turn more, without the oldest beyond the limits."""
         turns = (*self.turns, turn)
-        messages = self.message_count + len(turn.messages)
-        tokens = self.tokens + turn.tokens
-        dropped = 0
-        while (messages > MAX_MESSAGES or tokens > MAX_TOKENS) and dropped < len(turns) - 1:
-            messages -= len(turns[dropped].messages)
-            tokens -= turns[dropped].tokens
-            dropped += 1
-        return replace(self, turns=turns[dropped:], start=max(0, self.start - dropped))
+        while len(turns) > 1 and not _fit(turns, MAX_MESSAGES, MAX_TOKENS):
+            turns = turns[1:]
+        dropped = len(self.turns) + 1 - len(turns)
+        return replace(self, turns=turns, start=max(0, self.start - dropped))
 
     def window(self, max_messages: int, max_tokens: int) -> tuple[Sequence[StoredTurn], Conversation]:
         """Return the turns that fit, and the conversation with the window where it then begins."""
@@ -156,18 +152,14 @@ class Conversation:
             taken = summary_messages(self.summary)
             max_messages = max(1, max_messages - len(taken))
             max_tokens = max(1, max_tokens - messages_tokens(taken))
-
-        def fits(turns: Sequence[StoredTurn], times: int = 1) -> bool:
-            messages, tokens = sum(len(turn.messages) for turn in turns), sum(turn.tokens for turn in turns)
-            return messages * times <= max_messages and tokens * times <= max_tokens
-
         usable: list[StoredTurn] = []
         for turn in self.turns[self.start :]:  # whole, as its words, or empty
-            words = turn if fits([turn]) else turn.words_only()
-            usable.append(words if fits([words]) else replace(turn, messages=(), tokens=0))
+            words = turn if _fit([turn], max_messages, max_tokens) else turn.words_only()
+            is_usable = _fit([words], max_messages, max_tokens)
+            usable.append(words if is_usable else replace(turn, messages=(), tokens=0))
         skip, moved = 0, self
-        if not fits(usable):
-            while not fits(usable[skip:], 2) and skip < len(usable) - 1:
+        if not _fit(usable, max_messages, max_tokens):
+            while not _fit(usable[skip:], max_messages / 2, max_tokens / 2) and skip < len(usable) - 1:
                 skip += 1
             moved = replace(self, start=self.start + skip, summary=self.ready or self.summary, ready="")
             if self.ready:
@@ -188,11 +180,8 @@ class Conversation:
 
     def wants_summary(self, max_messages: int, max_tokens: int) -> bool:
         """Return whether the window will soon move on without a summary of what it leaves behind."""
-        if self.ready:
-            return False
-        window = self.turns[self.start :]
-        messages, tokens = sum(len(turn.messages) for turn in window), sum(turn.tokens for turn in window)
-        return messages >= SUMMARY_FROM * max_messages or tokens >= SUMMARY_FROM * max_tokens
+        limits = SUMMARY_FROM * max_messages, SUMMARY_FROM * max_tokens
+        return not self.ready and not _fit(self.turns[self.start :], *limits)
 
     def content(self) -> Content | None:
         """Return the data to store; None if nothing may be stored."""
@@ -228,6 +217,11 @@ class Conversation:
             if (turn := make_turn(part, at=at, persist=True)) is not None:
                 conversation = conversation.with_turn(turn)
         return conversation
+
+
+def _fit(turns: Sequence[StoredTurn], max_messages: float, max_tokens: float) -> bool:
+    messages, tokens = sum(len(turn.messages) for turn in turns), sum(turn.tokens for turn in turns)
+    return messages <= max_messages and tokens <= max_tokens
 
 
 def parse_conversation(content: Any) -> Conversation:
@@ -283,9 +277,10 @@ def make_turn(
     tainted: bool = False,
     about: Iterable[str] = (),
 ) -> StoredTurn | None:
-    """Return a turn in which every call has its result; None without an answer of the assistant.
+    """Return a turn: the sentence, the calls with their results, the answer; None without any answer.
 
-    Raises TypeError, LookupError or AttributeError for invalid messages.
+    A call without a result, and a result without its call, are left out. Without `persist` it is kept in
+    memory alone. Raises TypeError, LookupError or AttributeError for invalid messages.
     """
     kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
     if not any(message["role"] == "assistant" for message in kept):
@@ -518,12 +513,9 @@ class Conversations(dict[str, Conversation]):
     def bound(self) -> None:
         """Drop the longest silent beyond the limits."""
         tokens = sum(conversation.tokens for conversation in self.values())
-        if len(self) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
-            return
-        for history_id in sorted(self, key=lambda key: self[key].turns[-1].at)[:-1]:
-            if len(self) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
-                return
-            tokens -= self.pop(history_id).tokens
+        silent = sorted(self, key=lambda key: self[key].turns[-1].at, reverse=True)
+        while len(silent) > 1 and (len(self) > MAX_CONVERSATIONS or tokens > MAX_ENTRY_TOKENS):
+            tokens -= self.pop(silent.pop()).tokens
 
 
 class ConversationHistoryManager(EntryStore[Conversations]):
@@ -570,33 +562,13 @@ class ConversationHistoryManager(EntryStore[Conversations]):
                 self._store.schedule()
 
     @callback
-    def append_turn(
-        self,
-        entry_id: str,
-        history_id: str,
-        messages: Iterable[Mapping[str, Any]],
-        *,
-        at: datetime,
-        persist: bool,
-        person: str | None = None,
-        tainted: bool = False,
-        about: Iterable[str] = (),
-    ) -> None:
-        """Add a turn: the sentence, the calls with their results, the answer.
-
-        A call without a result, and a result without its call, are left out; without any answer there is
-        no turn. With `persist` off the turn never reaches the disk.
-        """
-        turn = make_turn(
-            messages, at=dt_util.as_utc(at), persist=persist, person=person, tainted=tainted, about=about
-        )
-        if turn is None:
-            return
+    def append_turn(self, entry_id: str, history_id: str, turn: StoredTurn) -> None:
+        """Add a turn; one that does not persist never reaches the disk."""
         conversations = self.of(entry_id)
         conversation = conversations.pop(history_id, None) or Conversation()
         conversations[history_id] = conversation.with_turn(turn)
         conversations.bound()
-        if persist:
+        if turn.persist:
             self._store.schedule()
 
     @callback

@@ -34,8 +34,6 @@ class Sessions:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._sessions: dict[str, Session] = {}
-        self._restored: set[str] = set()
-        """Those that have had no turn since the last start."""
         self._persists = True
 
     def stored(self) -> dict[str, Any]:
@@ -45,14 +43,13 @@ class Sessions:
     def restore(self, stored: Any) -> None:
         """Take what is stored."""
         self._sessions = {str(key): load(Session, session) for key, session in stored.items()}
-        self._restored = set(self._sessions)
 
     @callback
     def set_persistence(self, *, enabled: bool) -> None:
-        """Say whether the sessions survive a restart; those that did are dropped if not."""
+        """Say whether the sessions survive that the agent is set up again; they are dropped if not."""
         self._persists = enabled
         if not enabled:
-            self._drop(lambda key, _session: key in self._restored)
+            self.clear()
 
     @callback
     def get(self, key: str) -> Session | None:
@@ -63,7 +60,6 @@ class Sessions:
     def set(self, key: str, session: Session) -> None:
         """Begin or continue a session."""
         self._sessions.pop(key, None)
-        self._restored.discard(key)
         self._sessions[key] = session
         while len(self._sessions) > MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]

@@ -50,7 +50,7 @@ async def _async_process(call: ServiceCall, entry: Agent) -> Response:
         "response": speech,
         "markdown": (plain.get("extra_data") or {}).get("markdown", speech),
         "conversation_id": result.conversation_id,
-        "tool_calls": data.recent.calls.get(result.conversation_id or "", []),
+        "tool_calls": data.recent.of(result.conversation_id or "").calls,
         "continue_conversation": result.continue_conversation,
         **({"confirmation": asked[-1]} if asked else {}),
     }
