@@ -42,7 +42,7 @@ async def rename(hass: HomeAssistant, old: str, new: str) -> None:
     er.async_get(hass).async_update_entity(old, new_entity_id=new)
     hass.states.async_remove(old)
     hass.states.async_set(new, state.state, state.attributes)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
 
 
 def told(hass: HomeAssistant, key: str) -> str:
@@ -132,17 +132,17 @@ async def test_picked_rules(
 async def test_removed_while_it_runs(
     hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
 ) -> None:
-    """A removed entity is reported immediately, and removing an agent removes its issue."""
+    """A removed entity is reported, and removing an agent removes its issue."""
     agent = await secure.async_agent(model_server, {"policy_restricted": ["switch.oven"]})
     er.async_get(hass).async_remove("switch.oven")
     hass.states.async_remove("switch.oven")
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
     assert told(hass, RULES).startswith("- Actions that need a confirmation: `switch.oven`")
     er.async_get(hass).async_get_or_create("switch", "test", "oven", suggested_object_id="oven")
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
     assert issues(hass, RULES) == []
     er.async_get(hass).async_remove("switch.oven")
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
     assert issues(hass, RULES) != []
     await hass.config_entries.async_remove(agent.entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)

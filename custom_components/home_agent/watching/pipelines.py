@@ -15,13 +15,13 @@ from ..const import (
 )
 from ..domains import DOMAINS
 from ..entity import conversation_entity
+from ..idle import Calm
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..lifecycle import async_change_options
 from ..lifecycle.assistants import ASSIST, pipelines_of
 from ..runtime import Agent
 from ..safety.rules import Verdict
-from . import Calm
 
 if TYPE_CHECKING:
     from homeassistant.components.assist_pipeline.pipeline import Pipeline
