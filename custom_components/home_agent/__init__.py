@@ -1,17 +1,16 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
-from datetime import datetime
 import logging
 
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, Platform
-from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
-from homeassistant.helpers.event import async_call_later
+from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 from homeassistant.util import dt as dt_util
 
 from . import domains, languages
 from .const import CONF_DEBUG_LOGGING, CONF_PROACTIVE, CONF_TELEGRAM, DOMAIN, LOGGER
+from .idle import Calm
 from .knowledge.library import async_remove_library
 from .knowledge.search import async_remove_files
 from .lifecycle import agents_of
@@ -46,7 +45,7 @@ PLATFORMS = (
 )
 
 CALM_SECONDS = 20
-"""How long registries have to be quiet before the prompt is read ahead again."""
+"""How long after a change of the home the prompt is read ahead again."""
 
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
@@ -119,10 +118,16 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
     proactive = await data.async_proactive() if data.settings[CONF_PROACTIVE] else None
 
+    @callback
+    def prepare() -> None:
+        entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
+
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")
-        entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
-        _warm_after_changes(hass, entry)
+        prepare()
+        calm = Calm(hass, CALM_SECONDS, prepare)
+        entry.async_on_unload(data.shared.house.async_listen(calm.wait))
+        entry.async_on_unload(calm.stop)
         if proactive is not None:
             entry.async_on_unload(proactive.async_start())
 
@@ -144,29 +149,6 @@ async def _async_prepare(entry: HomeAgentConfigEntry) -> None:
     await entry.runtime_data.async_prepare()
     for agent in entry.runtime_data.further.values():
         await agent.runtime_data.handler.async_prepare()
-
-
-@callback
-def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Prepare again each time that the home has not changed for a while, as long as the entry is loaded."""
-    timers: list[CALLBACK_TYPE] = []
-
-    @callback
-    def prepare(_now: datetime) -> None:
-        entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
-
-    @callback
-    def stop() -> None:
-        while timers:
-            timers.pop()()
-
-    @callback
-    def wait() -> None:
-        stop()
-        timers.append(async_call_later(hass, CALM_SECONDS, HassJob(prepare, cancel_on_shutdown=True)))
-
-    entry.async_on_unload(entry.runtime_data.shared.house.async_listen(wait))
-    entry.async_on_unload(stop)
 
 
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:

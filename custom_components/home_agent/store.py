@@ -30,7 +30,6 @@ from .issues import report, withdraw
 SAVE_DELAY = 10
 """Seconds from a change to its write, so that a conversation is one write and not ten."""
 RETRY_SECONDS = 60
-MAX_RETRY_SECONDS = 3600
 UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 """What reading content of another shape raises."""
 
@@ -75,10 +74,8 @@ class KeptStore(Store[Content]):
         self._content = lambda: writable(content())
         self._migrate = migrate
         self._on_written = on_written
-        self._retry_seconds = RETRY_SECONDS
-        self._changes = 0
-        self._written = 0
-        """How many of the changes the file holds."""
+        self._has_failed = False
+        """Whether the last write has failed."""
 
     async def async_read(self) -> Content:
         """Return the stored content, empty if there is none that can be read.
@@ -129,17 +126,15 @@ class KeptStore(Store[Content]):
     @callback
     def schedule(self) -> None:
         """Write soon, together with what else changes until then."""
-        self._changes += 1
         self.async_delay_save(self._content, SAVE_DELAY)
 
     async def async_flush(self) -> bool:
         """Write now what has not been written yet, and wait for a write that is under way.
 
-        Return whether the file holds what was known then; a write that failed is tried again later.
+        Return whether that worked; a write that failed is tried again later.
         """
-        known = self._changes
         await self._async_handle_write_data()  # type: ignore[no-untyped-call]
-        return self._written >= known
+        return not (self._has_failed or self._read_only)
 
     async def async_forget_set_aside(self, entry_id: str | None = None) -> bool:
         """Delete the files that were set aside, or the data of one agent in them; return whether all went.
@@ -165,10 +160,11 @@ class KeptStore(Store[Content]):
     @override
     async def _async_write_data(self, data: dict[str, Any]) -> None:
         """Write, and where the disk refuses say so and try again later."""
-        known = self._changes
+        self._has_failed = False
         try:
             await super()._async_write_data(data)
         except (WriteError, OSError, SerializationError, RecursionError, *UNREADABLE) as err:
+            self._has_failed = True
             LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
             if not self.hass.is_stopping:
                 report(
@@ -179,11 +175,8 @@ class KeptStore(Store[Content]):
                     store=self.key,
                     path=str(self.path),
                 )
-                self.async_delay_save(self._content, self._retry_seconds)
-                self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
+                self.async_delay_save(self._content, RETRY_SECONDS)
             return
-        self._written = known
-        self._retry_seconds = RETRY_SECONDS
         withdraw(self.hass, self._issue("unwritable"))
         if self._on_written is not None:
             file = Path(self.path)

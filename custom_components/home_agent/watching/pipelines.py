@@ -7,12 +7,7 @@ from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, cal
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.start import async_at_started
 
-from ..const import (
-    CONF_LOCAL_FIRST,
-    CONF_POLICY_BLOCKED,
-    CONF_POLICY_CHOICES,
-    CONF_POLICY_RESTRICTED,
-)
+from ..const import CONF_LOCAL_FIRST, CONF_POLICY_BLOCKED, CONF_POLICY_CHOICES, CONF_POLICY_RESTRICTED
 from ..domains import DOMAINS
 from ..entity import conversation_entity
 from ..idle import Calm
