@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 import json
 from pathlib import Path
 from typing import Any, Final, Self
@@ -12,6 +11,7 @@ from homeassistant.core import State
 from ..context.kind_lines import describe_state
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..languages import nearest
+from .kept import Capability
 
 type Effects = Mapping[str, tuple[str, Mapping[str, Any]]]
 """For each entity the service that has to be called, and the part of its data that counts."""
@@ -19,19 +19,6 @@ type Effects = Mapping[str, tuple[str, Mapping[str, Any]]]
 _ENGLISH: Final = "en"
 _FILE: Final = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
 """Read with the module, which the import executor loads."""
-
-
-class Capability(StrEnum):
-    """What is measured, in the order in which it is shown."""
-
-    COMMANDS = "commands"
-    VALUES = "values"
-    SEVERAL = "several"
-    QUESTIONS = "questions"
-    FOLLOW_UPS = "follow_ups"
-    LANGUAGES = "languages"
-    ABSTAINING = "abstaining"
-    HONESTY = "honesty"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
