@@ -100,12 +100,12 @@ def test_services() -> None:
     for name, service in services.SERVICES.items():
         assert set(fields_of(forms[name])) == {
             *map(str, service.fields),
-            services.ATTR_CONFIG_ENTRY_ID,
-            services.ATTR_AGENT_ID,
+            "config_entry_id",
+            "agent_id",
         }
     for name in forms:
         assert section(reference.ACTIONS, f"{DOMAIN}.{name}")
-    assert f"`{services.ATTR_ENTRY_ID}`" in PAGES[reference.ACTIONS]
+    assert "`entry_id`" in PAGES[reference.ACTIONS]
 
 
 @pytest.fixture
