@@ -22,7 +22,6 @@ from .inference.queue import MANY_SLOTS, ServerQueue, ServerQueues
 from .regex import lazy_regex
 
 DATA_QUEUES: HassKey[ServerQueues] = HassKey(f"{DOMAIN}_queues")
-MAX_HEADERS: Final = 32
 _LOCAL_SUFFIXES = (
     ".local",
     ".localhost",
@@ -165,8 +164,6 @@ def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
                 raise InvalidInput("invalid_header_line", line=str(number))
             if name:
                 pairs.append((name, value))
-    if len(pairs) > MAX_HEADERS:
-        raise InvalidInput("too_many_headers", limit=str(MAX_HEADERS))
     headers: dict[str, str] = {}
     for name, value in pairs:
         if not _HEADER_NAME.match(name) or name.lower() in _FRAMING_HEADERS:

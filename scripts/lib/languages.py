@@ -1,11 +1,10 @@
 """Prints which language has which section of `languages/`: how many entries, and what is missing.
 
-`--write` rewrites the files in their common format, `--readers` prints which modules read which table.
+`--write` rewrites the files in their common format.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 import json
-import re
 import sys
 from typing import Any
 
@@ -35,30 +34,6 @@ def rows() -> Iterator[list[str]]:
     yield ["", *sections]
     for language, file in files().items():
         yield [language, *(str(entries(file[name])) if name in file else "-" for name in sections)]
-
-
-def readers() -> Mapping[str, list[str]]:
-    """Return the modules that name each table of a section, as `concepts.places` or `places`."""
-    code = {
-        str(path.relative_to(FOLDER.parent)): path.read_text(encoding="utf-8")
-        for path in sorted(FOLDER.parent.rglob("*.py"))
-    }
-    tables = sorted(
-        {
-            f"{section}.{name}" if name else section
-            for file in files().values()
-            for section, held in file.items()
-            for name in (held if isinstance(held, dict) else ("",))
-        }
-    )
-    return {
-        table: [
-            module
-            for module, text in code.items()
-            if re.search(rf"[\"'.]{table.rpartition('.')[2]}[\"']", text)
-        ]
-        for table in tables
-    }
 
 
 def written(value: Any, key: str | None = None, indent: int = 0) -> str:
@@ -93,10 +68,6 @@ def main() -> int:
     if "--write" in sys.argv:
         for path in FOLDER.glob("*.json"):
             path.write_text(written(read_file(path)) + "\n", encoding="utf-8")
-        return 0
-    if "--readers" in sys.argv:
-        for table, modules in readers().items():
-            print(f"{table}: {', '.join(modules)}")
         return 0
     lines = list(rows())
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]

@@ -81,7 +81,6 @@ def _words_of(schema: dict[Any, Any]) -> Iterator[str]:
 @for_each(
     ("page", "sentence", "number"),
     [
-        (reference.OPTIONS, "At most {}. They win", connection.MAX_HEADERS),
         (reference.TOOLS, "requests to the model | {}, the last one", turn.MAX_ROUNDS),
         (reference.TOOLS, "at most {} with all repetitions", turn.MAX_REQUESTS),
         ("docs/first-week.md", "{} timers", scheduler.MAX_TIMERS),
