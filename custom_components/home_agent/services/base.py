@@ -99,7 +99,7 @@ def entry_of(call: ServiceCall) -> Agent:
     """
     named = next((call.data[key] for key in AGENT_FIELDS if call.data.get(key)), None)
     loaded = async_agents(call.hass)
-    found = [agent for agent in loaded if not isinstance(agent, FurtherAgent)]
+    found: list[Agent] = [agent for agent in loaded if not isinstance(agent, FurtherAgent)]
     if named:
         agent = async_agent_of_entity(call.hass, named) or async_find_agent(call.hass, named)
         found = [] if agent is None else [agent]
