@@ -1,20 +1,16 @@
 """Sessions: a device or a person stays in its conversation for as many minutes as were set."""
 
 from datetime import UTC, datetime, timedelta
-import json
 from pathlib import Path
-from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 
-from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.conversations.sessions import (
     STORE_KEY,
     ConversationSessionManager,
 )
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 
@@ -137,27 +133,3 @@ async def test_clear_ends_sessions_in_memory_and_on_disk(hass: HomeAssistant) ->
     assert sessions.manager.of("entry").clear() == 2
     await sessions.manager.async_flush()
     assert "secret" not in path_of(hass).read_text()
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        [],
-        {"entries": 5},
-        {"entries": {"entry": 5}},
-        {"entries": {"entry": {"device:kitchen": {"history_id": "a"}}}},
-        {"entries": {"entry": {"device:kitchen": {"history_id": "a", "last": 5}}}},
-    ],
-)
-async def test_an_unreadable_store_is_kept_aside(hass: HomeAssistant, data: Any) -> None:
-    text = json.dumps({"version": 1, "minor_version": 1, "key": STORE_KEY, "data": data})
-    path_of(hass).parent.mkdir(exist_ok=True)
-    path_of(hass).write_text(text)
-    sessions = Sessions(hass)
-    await sessions.manager.async_load()
-    aside = list(path_of(hass).parent.glob(f"{STORE_KEY}.corrupt-*"))
-    assert [path.read_text() for path in aside] == [text]
-    assert ir.async_get(hass).async_get_issue(DOMAIN, f"store_unreadable_{STORE_KEY}") is not None
-    assert sessions.speak("b", device_id="kitchen") == "b"
-    await sessions.manager.async_flush()
-    assert "device:kitchen" in path_of(hass).read_text()

@@ -1,12 +1,10 @@
 """Names in the options that stop matching: a repair issue says which, and knows what was renamed."""
 
-from datetime import timedelta
 from typing import Any
 
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.watching.unmatched import CALM_SECONDS
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import EVENT_HOMEASSISTANT_STARTED
 from homeassistant.core import CoreState, HomeAssistant
@@ -17,8 +15,7 @@ from homeassistant.helpers import (
     issue_registry as ir,
     label_registry as lr,
 )
-from homeassistant.util import dt as dt_util
-from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
+from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only, settle
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
 
@@ -27,12 +24,6 @@ __all__ = ["dialog"]
 RULES = "rules_unmatched"
 NAMES = "names_unmatched"
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.haustuer"})
-
-
-async def settle(hass: HomeAssistant) -> None:
-    """Let what waits for calm look."""
-    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=CALM_SECONDS + 1))
-    await hass.async_block_till_done(wait_background_tasks=True)
 
 
 async def rename(hass: HomeAssistant, old: str, new: str) -> None:
