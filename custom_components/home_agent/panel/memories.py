@@ -102,9 +102,13 @@ async def _async_delete(command: PanelCommand) -> Response:
 
 async def _async_update_entry(command: PanelCommand) -> Response:
     """Update a profile entry. Raises HomeAssistantError if it no longer exists, and for codes."""
-    value, sensitivity = command.fields["value"], Sensitivity(command.fields["sensitivity"])
-    told = {"origin": Origin.TOLD, "last_seen": dt_util.utcnow()}
-    entry = replace(_profile_entry(command), value=value, sensitivity=sensitivity, **told)
+    entry = replace(
+        _profile_entry(command),
+        value=command.fields["value"],
+        sensitivity=Sensitivity(command.fields["sensitivity"]),
+        origin=Origin.TOLD,
+        last_seen=dt_util.utcnow(),
+    )
     await command.data.profile.async_note(entry)
     return EMPTY
 

@@ -1,10 +1,10 @@
 """What the self-test asks: sentences by capability, and the home that they are about, from `cases.json`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 import json
 from pathlib import Path
-from typing import Any, Final, Self
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Self
 
 from homeassistant.core import State
 
@@ -21,8 +21,7 @@ _FILE: Final = json.loads(Path(__file__).with_name("cases.json").read_text(encod
 """Read with the module, which the import executor loads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(NamedTuple):
     """One sentence."""
 
     name: str
@@ -31,7 +30,7 @@ class Case:
     language: str = _ENGLISH
     before: Sequence[tuple[str, str]] = ()
     """The conversation before the sentence: what was said, and what was answered."""
-    effects: Effects = field(default_factory=dict)
+    effects: Effects = MappingProxyType({})
     """What has to be done, and nothing else; without any, nothing may be done."""
     tries: bool = False
     """Whether a call is allowed that names nothing in the home."""

@@ -1,10 +1,10 @@
 """What the services share: whose agent is meant, who calls, how records are shown."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, override
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, override
 
 import probatio
 
@@ -27,15 +27,14 @@ type Response = Mapping[str, object]
 type Handler = Callable[[ServiceCall, Agent], Coroutine[Any, Any, Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(NamedTuple):
     """One service: what it takes, what it gives, who may call it."""
 
     handler: Handler
     fields: dict[Any, Any]
     response: SupportsResponse = SupportsResponse.OPTIONAL
     admin: bool = False
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = MappingProxyType({})
     """Other names that fields are known by."""
 
 

@@ -28,6 +28,7 @@ from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.translation import async_get_translations
+from homeassistant.util.event_type import EventType
 
 from .. import const
 from ..config.rule_names import async_has_people, async_rule_names, has_place
@@ -60,7 +61,7 @@ from ..tools.recipients import TARGETS
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before names are looked at."""
-CHANGES: Final = (
+CHANGES: Final[tuple[EventType[Any] | str, ...]] = (
     er.EVENT_ENTITY_REGISTRY_UPDATED,
     dr.EVENT_DEVICE_REGISTRY_UPDATED,
     ar.EVENT_AREA_REGISTRY_UPDATED,
