@@ -10,7 +10,6 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.agent.turn import GuardedAPIInstance
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components import conversation
 from homeassistant.components.homeassistant import exposed_entities
@@ -18,7 +17,6 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import Unauthorized
 from homeassistant.helpers import intent, llm, selector
-from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent
 from tests.helpers.household import async_furnish
@@ -115,13 +113,6 @@ class TestOwnSentences:
         assert home.states.get(LIGHT).state == "off"
         assert ("HassTurnOn", "Kitchen Ceiling") in [(name, slots.get("name")) for name, slots in seen]
 
-    async def test_false_lets_it_happen(self, home: HomeAssistant) -> None:
-        response = await self.handle(home, "turn on kitchen ceiling", intent_filter=lambda _result: False)
-        await home.async_block_till_done()
-        assert home.states.get(LIGHT).state == "on"
-        assert response.response_type is intent.IntentResponseType.ACTION_DONE
-        assert response.speech["plain"]["speech"]
-
     async def test_handlers_say_what_they_would_call(self, home: HomeAssistant) -> None:
         handlers = {handler.intent_type: handler for handler in intent.async_get(home)}
         handler = handlers["HassTurnOn"]
@@ -132,13 +123,6 @@ class TestOwnSentences:
         )
         state = home.states.get(LIGHT)
         assert handler.get_domain_and_service(asked, state) == ("homeassistant", "turn_on")
-
-    async def test_the_matcher_knows_exposure(self, home: HomeAssistant) -> None:
-        for name, found in (("Kitchen Ceiling", [LIGHT]), ("Secret Light", [])):
-            constraints = intent.MatchTargetsConstraints(name=name, assistant="conversation")
-            preferences = intent.MatchTargetsPreferences(area_id=None, floor_id=None)
-            result = intent.async_match_targets(home, constraints, preferences)
-            assert [state.entity_id for state in result.states] == found
 
 
 class TestTheHouse:
@@ -166,21 +150,3 @@ class TestTheHouse:
             await hass.services.async_call(
                 "light", "turn_on", {"entity_id": LIGHT}, blocking=True, context=Context(user_id=reader.id)
             )
-
-
-class TestEntities:
-    """Hooks of the entity platforms, and what an entry keeps."""
-
-    async def test_an_unloaded_entry_has_no_runtime_data(self, hass: HomeAssistant, agent: Agent) -> None:
-        """That is why entities keep their own; what all entries share stays."""
-        await hass.config_entries.async_unload(agent.entry.entry_id)
-        assert not hasattr(agent.entry, "runtime_data")
-        assert DATA_SHARED in hass.data
-
-
-@pytest.mark.parametrize("category", ["exceptions", "selector"])
-async def test_translations_are_loaded_by_category(hass: HomeAssistant, agent: Agent, category: str) -> None:
-    """Spoken sentences stand in both."""
-    loaded = await async_get_translations(hass, "de", category, {"home_agent"})
-    assert any(key.startswith(f"component.home_agent.{category}.") for key in loaded)
-    assert async_get_cached_translations(hass, "de", category, "home_agent") == loaded
