@@ -103,34 +103,24 @@ async def async_hide_panel(hass: HomeAssistant) -> None:
 def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
     data = agent.runtime_data
 
-    @callback
-    def prune(*_: object) -> None:
+    async def tidy(now: datetime) -> None:
         days = data.settings[const.CONF_HISTORY_RETENTION_DAYS]
         data.shared.history.prune(days, agent.entry_id)
         if days > 0:
-            data.turn_log.prune(dt_util.utcnow() - timedelta(days=days))
-        agent.async_create_background_task(hass, data.log.async_prune(days), "home_agent log")
+            data.turn_log.prune(now - timedelta(days=days))
+        data.shared.sessions.of(agent.entry_id).expire(data.settings[const.CONF_SESSION_TIMEOUT], now)
+        await data.log.async_prune(days)
+        if not isinstance(agent, FurtherAgent):
+            await async_look_after_kept(hass, now)
 
-    async def look(now: datetime) -> None:
-        await async_look_after_kept(hass, now)
-
-    if not isinstance(agent, FurtherAgent):
-        agent.async_on_unload(async_track_time_interval(hass, look, timedelta(days=1)))
-    prune()
-    agent.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
-
-    @callback
-    def expire(now: datetime) -> None:
-        timeout = data.settings[const.CONF_SESSION_TIMEOUT]
-        data.shared.sessions.of(agent.entry_id).expire(timeout, now)
-
-    agent.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
+    agent.async_create_background_task(hass, tidy(dt_util.utcnow()), "home_agent tidying")
+    agent.async_on_unload(async_track_time_interval(hass, tidy, timedelta(hours=1)))
     if data.owns_memory and (interval := read_span(data.settings[const.CONF_MEMORY_CLEANUP])):
 
-        async def tidy(now: datetime) -> None:
+        async def forget_old(now: datetime) -> None:
             await data.memories.async_tidy(now)
 
-        agent.async_on_unload(async_track_time_interval(hass, tidy, interval))
+        agent.async_on_unload(async_track_time_interval(hass, forget_old, interval))
 
 
 PROBED: Final = (const.CONF_PROBED_CONTEXT_SIZE, const.CONF_PROBED_TOOL_CALLING)
