@@ -61,7 +61,7 @@ from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
 from .self_test.kept import SelfTestResult
 from .settings import AgentConfig, async_part, is_learning_enabled, settings_of
-from .store import EntryStore, StoredFile, dump, read_moment
+from .store import EntryStore, KeptStore, dump, read_moment
 from .tools.activity import ActivityTool
 from .tools.automating.kept import AutomationStore
 from .tools.automating.writing import automation_tools
@@ -231,7 +231,7 @@ class SharedData:
         """The last turns by entry, in memory only."""
         self.panel_address: str | None = None
         """Where the panel's files are served: None before it was wanted, empty where they are not."""
-        self.stores = tuple(part for part in vars(self).values() if isinstance(part, StoredFile))
+        self.stores = tuple(part for part in vars(self).values() if isinstance(part, KeptStore))
         """What is read at the start and written at the end."""
 
 

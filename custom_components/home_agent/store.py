@@ -1,6 +1,5 @@
 """Stores that lose nothing: what cannot be read is set aside and reported, a failed write is tried again."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
@@ -71,7 +70,7 @@ class KeptStore(Store[Content]):
             minor_version=minor_version,
             serialize_in_event_loop=False,
         )
-        self._content = lambda: writable(content())
+        self._writable = lambda: writable(content())
         self._migrate = migrate
         self._on_written = on_written
         self._has_failed = False
@@ -84,7 +83,7 @@ class KeptStore(Store[Content]):
         itself does that for a file that is not JSON.
         """
         try:
-            data: Any = await self.async_load()
+            data: Any = await super().async_load()
         except (HomeAssistantError, NotImplementedError, *UNREADABLE) as err:
             await self.async_set_aside(err)
             return {}
@@ -126,7 +125,7 @@ class KeptStore(Store[Content]):
     @callback
     def schedule(self) -> None:
         """Write soon, together with what else changes until then."""
-        self.async_delay_save(self._content, SAVE_DELAY)
+        self.async_delay_save(self._writable, SAVE_DELAY)
 
     async def async_flush(self) -> bool:
         """Write now what has not been written yet, and wait for a write that is under way.
@@ -175,7 +174,7 @@ class KeptStore(Store[Content]):
                     store=self.key,
                     path=str(self.path),
                 )
-                self.async_delay_save(self._content, RETRY_SECONDS)
+                self.async_delay_save(self._writable, RETRY_SECONDS)
             return
         withdraw(self.hass, self._issue("unwritable"))
         if self._on_written is not None:
@@ -186,33 +185,6 @@ class KeptStore(Store[Content]):
 
     def _issue(self, kind: str) -> str:
         return f"store_{kind}_{self.key}"
-
-
-class StoredFile(ABC):
-    """Keeps something for all agents in one file, which is `_store`."""
-
-    _store: KeptStore
-
-    @abstractmethod
-    async def async_load(self) -> None:
-        """Read the file; what cannot be read is kept aside and left out."""
-
-    @property
-    def path(self) -> str:
-        """Return where the file is."""
-        return str(self._store.path)
-
-    async def async_flush(self) -> bool:
-        """Write what has not been written yet; return whether that worked."""
-        return await self._store.async_flush()
-
-    async def async_forget_set_aside(self, entry_id: str | None = None) -> bool:
-        """Delete unreadable files, or the data of one agent in them; return whether none is left."""
-        return await self._store.async_forget_set_aside(entry_id)
-
-    async def async_remove(self) -> None:
-        """Delete the file, which works on a full disk too."""
-        await self._store.async_remove()
 
 
 class AgentData(Protocol):
@@ -228,7 +200,7 @@ class AgentData(Protocol):
         """
 
 
-class EntryStore[T: AgentData](StoredFile):
+class EntryStore[T: AgentData](KeptStore):
     """What each agent keeps of one kind, in memory and in one file.
 
     `make` returns one that is empty; it gets what has a change written. `options` are those of the file.
@@ -239,30 +211,30 @@ class EntryStore[T: AgentData](StoredFile):
     ) -> None:
         self._make = make
         self._entries: dict[str, T] = {}
-        self._store = KeptStore(hass, key, self._content, **options)
+        super().__init__(hass, key, self._content, **options)
 
     @override
     async def async_load(self) -> None:
         """Read the file; what cannot be read is kept aside and left out."""
-        if not (data := await self._store.async_read()):
+        if not (data := await self.async_read()):
             return
-        found, problem = await self._store.hass.async_add_executor_job(self._read, data)
+        found, problem = await self.hass.async_add_executor_job(self._read, data)
         if problem is not None:
-            await self._store.async_set_aside(problem, keep_in_place=True)
+            await self.async_set_aside(problem, keep_in_place=True)
         self._entries |= found
 
     @callback
     def of(self, entry_id: str) -> T:
         """Return the stored data of an agent."""
         if entry_id not in self._entries:
-            self._entries[entry_id] = self._make(self._store.schedule)
+            self._entries[entry_id] = self._make(self.schedule)
         return self._entries[entry_id]
 
     @callback
     def forget(self, entry_id: str) -> None:
         """Drop what an agent kept that is removed."""
         if self._entries.pop(entry_id, None) is not None:
-            self._store.schedule()
+            self.schedule()
 
     def _read(self, data: Content) -> tuple[dict[str, T], Exception | None]:
         """Return the valid items, and the problems of the rest."""
@@ -272,7 +244,7 @@ class EntryStore[T: AgentData](StoredFile):
         if not isinstance(entries, Mapping):
             return found, TypeError("no entries")
         for entry_id, stored in entries.items():
-            kept = self._make(self._store.schedule)
+            kept = self._make(self.schedule)
             try:
                 problem = kept.restore(stored) or problem
             except UNREADABLE as err:
