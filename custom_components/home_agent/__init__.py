@@ -21,7 +21,6 @@ from .lifecycle.starting import (
     async_look_after_kept,
     async_run_agent,
     async_start_agent,
-    async_stop_agent,
     further_agent,
 )
 from .memory.learner.observations import async_forget_learned
@@ -118,9 +117,15 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
     proactive = await data.async_proactive() if data.settings[CONF_PROACTIVE] else None
 
+    async def async_prepare() -> None:
+        """Prepare all agents; the server reads the prompt of the first one ahead, others would replace it."""
+        await data.async_prepare()
+        for agent in data.further.values():
+            await agent.runtime_data.handler.async_prepare()
+
     @callback
     def prepare() -> None:
-        entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
+        entry.async_create_background_task(hass, async_prepare(), "home_agent warm start")
 
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")
@@ -144,13 +149,6 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     return True
 
 
-async def _async_prepare(entry: HomeAgentConfigEntry) -> None:
-    """Prepare all agents; the server reads the prompt of the first one ahead, others would replace it."""
-    await entry.runtime_data.async_prepare()
-    for agent in entry.runtime_data.further.values():
-        await agent.runtime_data.handler.async_prepare()
-
-
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Stop an agent; what it remembers is written."""
     for agent in agents_of(entry):
@@ -160,7 +158,8 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
         await entry.runtime_data.semantic.async_close()
         await entry.runtime_data.library.async_flush()
         for agent in agents_of(entry):
-            await async_stop_agent(agent)
+            await agent.runtime_data.log.async_flush()
+            await agent.runtime_data.confirmations.async_stop()
         for store in entry.runtime_data.shared.stores:
             await store.async_flush()
         await async_hide_panel(hass)

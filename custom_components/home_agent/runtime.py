@@ -52,6 +52,7 @@ from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
 from .memory.memories import Memories, MemoryManager, MemorySettings
 from .memory.profile import Profile, ProfileManager
+from .memory.records import Memory, ProfileEntry
 from .panel.usage import Usage
 from .planned.scheduler import PlannedStore
 from .proactive.state import ProactiveStore
@@ -233,6 +234,10 @@ class SharedData:
         """Where the panel's files are served: None before it was wanted, empty where they are not."""
         self.stores = tuple(part for part in vars(self).values() if isinstance(part, KeptStore))
         """What is read at the start and written at the end."""
+
+    def kept_of(self, agent_id: str) -> tuple[list[Memory], list[ProfileEntry]]:
+        """Return what an agent remembers, running or not: memories, and entries of profiles."""
+        return self.memories.of(agent_id).records(), self.profiles.of(agent_id).records()
 
 
 DATA_SHARED: HassKey[SharedData] = HassKey(DOMAIN)
