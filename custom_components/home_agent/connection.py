@@ -10,7 +10,7 @@ from yarl import URL
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
-from homeassistant.helpers.template import Template
+from homeassistant.helpers.template import Template, is_template_string
 from homeassistant.util.hass_dict import HassKey
 
 from . import const
@@ -176,11 +176,6 @@ def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
     return headers
 
 
-def is_template(value: str) -> bool:
-    """Return whether a key is to be rendered before use."""
-    return "{{" in value or "{%" in value
-
-
 @callback
 def render_key(hass: HomeAssistant, value: str | None) -> str:
     """Return the key itself, rendered where it is a template.
@@ -188,7 +183,7 @@ def render_key(hass: HomeAssistant, value: str | None) -> str:
     Raises AuthenticationError when the template cannot be rendered; its text never holds the key.
     """
     key = (value or "").strip()
-    if not is_template(key):
+    if not is_template_string(key):
         return key
     try:
         return str(Template(key, hass).async_render(parse_result=False)).strip()

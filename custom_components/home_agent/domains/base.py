@@ -299,9 +299,6 @@ class DomainFacts:
     """Yields abilities from the attributes of an entity."""
     describing: tuple[str, ...] = ()
     """Attributes that `find_abilities` reads."""
-    features_vary: bool = False
-    """Whether the features come and go with the state, so that abilities are remembered."""
-
     restricted: tuple[str, ...] = ()
     """Rules of the default policy for actions that require a confirmation."""
     unrestricted: tuple[str, ...] = ()
@@ -338,8 +335,6 @@ class DomainFacts:
     """Whether "turn everything off" includes it."""
     choices: tuple[str, ...] = ()
     """The attributes with what can be chosen, told of an entity that is asked about alone."""
-    has_category: bool = False
-    """Whether its entities are settings or diagnostics by themselves, although people ask about them."""
     moves: bool = False
     """Whether it is not where its area is, such as a vacuum at work."""
     is_lively: bool = False

@@ -1,8 +1,6 @@
 """What the services share: whose agent is meant, who calls, how records are shown."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from datetime import datetime
-from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, override
 
@@ -17,6 +15,7 @@ from homeassistant.util import dt as dt_util
 from ..const import ASSISTANT, DOMAIN
 from ..lifecycle import async_agent_of_entity, async_agents, async_find_agent
 from ..runtime import Agent, FurtherAgent
+from ..store import dump
 
 AGENT_FIELDS: Final = ("agent_id", "config_entry_id", "entry_id")
 """The fields that name an agent, of which the first that is given counts."""
@@ -65,13 +64,7 @@ def invalid(key: str, **placeholders: str) -> ServiceValidationError:
 
 def row_of(record: object, *names: str) -> dict[str, Any]:
     """Return fields of a record as JSON holds them: enums by their values, times in ISO 8601."""
-    row: dict[str, Any] = {}
-    for name in names:
-        value = getattr(record, name)
-        if isinstance(value, datetime):
-            value = value.isoformat()
-        row[name] = value.value if isinstance(value, Enum) else value
-    return row
+    return {name: dump(getattr(record, name)) for name in names}
 
 
 async def async_caller(call: ServiceCall) -> User | None:
