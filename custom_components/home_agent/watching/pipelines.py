@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 CALM_SECONDS: Final = 0.5
 """Changes of the home within this time are looked at together."""
 MAX_NAMED: Final = 5
+ISSUE: Final = "prefer_local_bypass"
 
 
 @callback
@@ -41,12 +42,12 @@ def async_watch_pipelines(hass: HomeAssistant, entry: Agent) -> CALLBACK_TYPE:
         calm.stop()
         found = _bypassing(hass, entry)
         if not found or not _restricts_something(hass, entry):
-            withdraw(hass, _issue_id(entry))
+            withdraw(hass, f"{ISSUE}_{entry.entry_id}")
             return
         report(
             hass,
-            _issue_id(entry),
-            "prefer_local_bypass",
+            f"{ISSUE}_{entry.entry_id}",
+            ISSUE,
             severity=ir.IssueSeverity.ERROR,
             fix={"entry_id": entry.entry_id},
             title=entry.title,
@@ -79,7 +80,7 @@ def async_watch_pipelines(hass: HomeAssistant, entry: Agent) -> CALLBACK_TYPE:
     def stop() -> None:
         for each in (*stops, calm.stop):
             each()
-        withdraw(hass, _issue_id(entry))
+        withdraw(hass, f"{ISSUE}_{entry.entry_id}")
 
     attach()
     stops += [
@@ -96,12 +97,8 @@ async def async_end_bypass(hass: HomeAssistant, entry: Agent) -> None:
 
     for pipeline in _bypassing(hass, entry):
         await async_update_pipeline(hass, pipeline, prefer_local_intents=False)
-    withdraw(hass, _issue_id(entry))
+    withdraw(hass, f"{ISSUE}_{entry.entry_id}")
     async_change_options(hass, entry, {CONF_LOCAL_FIRST: True})
-
-
-def _issue_id(entry: Agent) -> str:
-    return f"prefer_local_bypass_{entry.entry_id}"
 
 
 def _bypassing(hass: HomeAssistant, entry: Agent) -> list[Pipeline]:
