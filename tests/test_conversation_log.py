@@ -58,14 +58,6 @@ async def test_a_turn(hass: HomeAssistant, agent: Agent) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-async def test_it_is_off_by_default(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server)
-    agent.server.script([text("Hello.")])
-    await agent.say("Good morning")
-
-    assert await said(hass) == []
-
-
 @for_each(
     ("written", "kept"),
     [
@@ -90,22 +82,6 @@ async def test_what_is_forgotten_goes(hass: HomeAssistant, agent: Agent) -> None
     await hass.services.async_call(DOMAIN, "delete_memory", added, blocking=True)
 
     assert [line["said"] for line in await said(hass)] == ["Good morning"]
-
-
-async def test_so_does_what_a_person_says_to_forget(hass: HomeAssistant, agent: Agent) -> None:
-    agent.server.default = text("Noted.")
-    await agent.say("Anna's cat is called Mimi")
-    await hass.services.async_call(
-        DOMAIN, "add_memory", {"content": "Anna's cat is called Mimi"}, blocking=True
-    )
-    await said(hass)
-    agent.server.script(
-        [tool_calls([("forget_memory", {"memory": "Anna's cat is called Mimi"})]), text("Gone.")]
-    )
-
-    await agent.say("Forget Anna's cat")
-
-    assert "Mimi" not in str(await said(hass))
 
 
 async def test_old_days_go(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:

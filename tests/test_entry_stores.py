@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from custom_components.home_agent.conversations.sessions import ConversationSessionManager
 from custom_components.home_agent.memory.learner.observations import ObservationStore
 from custom_components.home_agent.memory.memories import MemoryManager
 from custom_components.home_agent.memory.profile import ProfileManager
@@ -22,6 +23,7 @@ from tests.helpers.agent import Agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.stored_values import AT, BOOK, MEMORY, PLANNED, PROFILE, SEEN, USAGE
 
+SESSION = {"history_id": "a", "last": AT}
 JOURNAL = {"ledger": [], "audit": [{"at": AT, "kind": "search", "query": "weather"}]}
 TESTED = {"report": {"verdict": "good", "advice": "", "model": "test-model", "cases": []}}
 
@@ -30,6 +32,10 @@ type Make = Callable[[HomeAssistant], EntryStore[Any]]
 
 def _usage(hass: HomeAssistant) -> EntryStore[Any]:
     return EntryStore(hass, "home_agent.usage", Usage)
+
+
+def _sessions(hass: HomeAssistant) -> EntryStore[Any]:
+    return ConversationSessionManager(hass, lambda *_ids: True)
 
 
 def _self_tests(hass: HomeAssistant) -> EntryStore[Any]:
@@ -42,6 +48,11 @@ STORES: dict[str, tuple[Make, Any, Any]] = {
     "planned": (PlannedStore, [PLANNED], [PLANNED, {"due": "soon"}]),
     "observations": (ObservationStore, SEEN, {**SEEN, "seen": [["light.desk"]]}),
     "proactive": (ProactiveStore, BOOK, {**BOOK, "watches": 5}),
+    "conversation_sessions": (
+        _sessions,
+        {"device:kitchen": SESSION},
+        {"device:kitchen": {"history_id": "a", "last": 5}},
+    ),
     "journal": (JournalStore, JOURNAL, {"ledger": []}),
     "self_test": (_self_tests, TESTED, {"report": {"verdict": "good", "cases": 5}}),
     "usage": (_usage, USAGE, {**USAGE, "yesterday": {}}),
@@ -121,10 +132,10 @@ async def test_content_of_another_shape(hass: HomeAssistant, name: str, data: An
 
 async def test_the_last_agent_takes_every_copy(hass: HomeAssistant, agent: Agent) -> None:
     """Nothing of an agent is left in the storage folder when it is removed."""
-    for name in (*STORES, "history", "conversation_sessions", "confirmations"):
+    for name in (*STORES, "history", "confirmations"):
         path_of(hass, name).with_name(f"home_agent.{name}.corrupt-2026").write_text("secret")
     folder = path_of(hass, "memories").parent
-    assert len(list(folder.glob("*.corrupt*"))) == len(STORES) + 3
+    assert len(list(folder.glob("*.corrupt*"))) == len(STORES) + 2
     await hass.config_entries.async_remove(agent.entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert list(folder.glob("*.corrupt*")) == []

@@ -21,7 +21,7 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.custom_tools import async_reload, async_write, reported
 from tests.helpers.further import KITCHEN, async_add_further
-from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only  # noqa: F401 - fixtures
+from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only, settle  # noqa: F401 - fixtures
 from tests.helpers.suggested import COFFEE, Home, habit, home  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text
@@ -306,7 +306,7 @@ async def test_a_list_names_what_is_gone(hass: HomeAssistant, agent: Agent, list
     guests = await async_add_further(hass, agent, visible_entities=listed)
     assert issue(hass, "rules_unmatched", guests.agent_id) is None
     ar.async_get(hass).async_delete("bedroom")
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
     found = issue(hass, "rules_unmatched", guests.agent_id)
     assert found is not None
     assert "bedroom" in (found.translation_placeholders or {})["names"]

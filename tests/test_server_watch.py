@@ -9,7 +9,6 @@ from homeassistant.config_entries import SOURCE_REAUTH, ConfigEntryState
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.everyday_house import async_pass, shown
 from tests.helpers.pauses import everything, pause
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, html, reset, status, text
@@ -112,17 +111,6 @@ async def test_a_server_that_stops(hass: HomeAssistant, model_server: ModelServe
     model_server.requests.clear()
     await agent.say("turn on the reading lamp")
     assert (lamp(hass), model_server.chats) == ("on", [])
-
-
-async def test_reminders_are_told_without_the_server(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, agent: Agent
-) -> None:
-    """A request from before a restart does not need the model."""
-    reminder = ("timer", {"action": "set", "when": "10 minutes", "name": "Take the pills"})
-    await agent.act(reminder, sentence="Remind me in ten minutes to take the pills")
-    await restart(agent, reset())
-    await async_pass(hass, freezer, 601)
-    assert [message for message in shown(hass) if "Take the pills" in message]
 
 
 @pytest.mark.parametrize("code", [401, 403])

@@ -1,12 +1,10 @@
 """Names in the options that stop matching: a repair issue says which, and knows what was renamed."""
 
-from datetime import timedelta
 from typing import Any
 
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
+from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.watching.unmatched import CALM_SECONDS
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import EVENT_HOMEASSISTANT_STARTED
 from homeassistant.core import CoreState, HomeAssistant
@@ -17,8 +15,7 @@ from homeassistant.helpers import (
     issue_registry as ir,
     label_registry as lr,
 )
-from homeassistant.util import dt as dt_util
-from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
+from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only, settle
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
 
@@ -29,12 +26,6 @@ NAMES = "names_unmatched"
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.haustuer"})
 
 
-async def settle(hass: HomeAssistant) -> None:
-    """Let what waits for calm look."""
-    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=CALM_SECONDS + 1))
-    await hass.async_block_till_done(wait_background_tasks=True)
-
-
 async def rename(hass: HomeAssistant, old: str, new: str) -> None:
     """Rename an entity as its settings do, and move its state."""
     state = hass.states.get(old)
@@ -42,7 +33,7 @@ async def rename(hass: HomeAssistant, old: str, new: str) -> None:
     er.async_get(hass).async_update_entity(old, new_entity_id=new)
     hass.states.async_remove(old)
     hass.states.async_set(new, state.state, state.attributes)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
 
 
 def told(hass: HomeAssistant, key: str) -> str:
@@ -132,17 +123,17 @@ async def test_picked_rules(
 async def test_removed_while_it_runs(
     hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
 ) -> None:
-    """A removed entity is reported immediately, and removing an agent removes its issue."""
+    """A removed entity is reported, and removing an agent removes its issue."""
     agent = await secure.async_agent(model_server, {"policy_restricted": ["switch.oven"]})
     er.async_get(hass).async_remove("switch.oven")
     hass.states.async_remove("switch.oven")
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
     assert told(hass, RULES).startswith("- Actions that need a confirmation: `switch.oven`")
     er.async_get(hass).async_get_or_create("switch", "test", "oven", suggested_object_id="oven")
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
     assert issues(hass, RULES) == []
     er.async_get(hass).async_remove("switch.oven")
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
     assert issues(hass, RULES) != []
     await hass.config_entries.async_remove(agent.entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)

@@ -1,17 +1,16 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
-from datetime import datetime
 import logging
 
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, Platform
-from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
-from homeassistant.helpers.event import async_call_later
+from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 from homeassistant.util import dt as dt_util
 
 from . import domains, languages
 from .const import CONF_DEBUG_LOGGING, CONF_PROACTIVE, CONF_TELEGRAM, DOMAIN, LOGGER
+from .idle import Calm
 from .knowledge.library import async_remove_library
 from .knowledge.search import async_remove_files
 from .lifecycle import agents_of
@@ -22,7 +21,6 @@ from .lifecycle.starting import (
     async_look_after_kept,
     async_run_agent,
     async_start_agent,
-    async_stop_agent,
     further_agent,
 )
 from .memory.learner.observations import async_forget_learned
@@ -46,7 +44,7 @@ PLATFORMS = (
 )
 
 CALM_SECONDS = 20
-"""How long registries have to be quiet before the prompt is read ahead again."""
+"""How long after a change of the home the prompt is read ahead again."""
 
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
@@ -119,10 +117,22 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
     proactive = await data.async_proactive() if data.settings[CONF_PROACTIVE] else None
 
+    async def async_prepare() -> None:
+        """Prepare all agents; the server reads the prompt of the first one ahead, others would replace it."""
+        await data.async_prepare()
+        for agent in data.further.values():
+            await agent.runtime_data.handler.async_prepare()
+
+    @callback
+    def prepare() -> None:
+        entry.async_create_background_task(hass, async_prepare(), "home_agent warm start")
+
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")
-        entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
-        _warm_after_changes(hass, entry)
+        prepare()
+        calm = Calm(hass, CALM_SECONDS, prepare)
+        entry.async_on_unload(data.shared.house.async_listen(calm.wait))
+        entry.async_on_unload(calm.stop)
         if proactive is not None:
             entry.async_on_unload(proactive.async_start())
 
@@ -139,36 +149,6 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     return True
 
 
-async def _async_prepare(entry: HomeAgentConfigEntry) -> None:
-    """Prepare all agents; the server reads the prompt of the first one ahead, others would replace it."""
-    await entry.runtime_data.async_prepare()
-    for agent in entry.runtime_data.further.values():
-        await agent.runtime_data.handler.async_prepare()
-
-
-@callback
-def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Prepare again each time that the home has not changed for a while, as long as the entry is loaded."""
-    timers: list[CALLBACK_TYPE] = []
-
-    @callback
-    def prepare(_now: datetime) -> None:
-        entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
-
-    @callback
-    def stop() -> None:
-        while timers:
-            timers.pop()()
-
-    @callback
-    def wait() -> None:
-        stop()
-        timers.append(async_call_later(hass, CALM_SECONDS, HassJob(prepare, cancel_on_shutdown=True)))
-
-    entry.async_on_unload(entry.runtime_data.shared.house.async_listen(wait))
-    entry.async_on_unload(stop)
-
-
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Stop an agent; what it remembers is written."""
     for agent in agents_of(entry):
@@ -178,7 +158,8 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
         await entry.runtime_data.semantic.async_close()
         await entry.runtime_data.library.async_flush()
         for agent in agents_of(entry):
-            await async_stop_agent(agent)
+            await agent.runtime_data.log.async_flush()
+            await agent.runtime_data.confirmations.async_stop()
         for store in entry.runtime_data.shared.stores:
             await store.async_flush()
         await async_hide_panel(hass)

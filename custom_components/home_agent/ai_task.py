@@ -65,11 +65,10 @@ class HomeAgentTask(HomeAgentBaseEntity, ai_task.AITaskEntity):
     _attr_supported_features = (
         ai_task.AITaskEntityFeature.GENERATE_DATA | ai_task.AITaskEntityFeature.SUPPORT_ATTACHMENTS | EVALUATE
     )
-    _attr_translation_key = "task"
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
-        super().__init__(entry)
-        self._attr_unique_id = f"{entry.entry_id}_ai_task"
+        super().__init__(entry, "ai_task")
+        self._attr_translation_key = "task"
 
     @override
     async def _async_generate_data(

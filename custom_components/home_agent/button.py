@@ -19,7 +19,7 @@ async def async_setup_entry(
 ) -> None:
     """Add the button if there is an index."""
     if entry.runtime_data.semantic.configured:
-        async_add_entities([SyncButton(entry)])
+        async_add_entities([SyncButton(entry, KEY)])
     else:
         forget_entity(hass, Platform.BUTTON, f"{entry.entry_id}_{KEY}")
 
@@ -27,12 +27,7 @@ async def async_setup_entry(
 class SyncButton(HomeAgentBaseEntity, ButtonEntity):
     """Reads the home and its knowledge again and updates the index."""
 
-    _attr_translation_key = KEY
     _attr_entity_category = EntityCategory.CONFIG
-
-    def __init__(self, entry: HomeAgentConfigEntry) -> None:
-        super().__init__(entry)
-        self._attr_unique_id = f"{entry.entry_id}_{KEY}"
 
     @override
     async def async_press(self) -> None:

@@ -57,7 +57,7 @@ from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
 from .lifecycle.assistants import async_make_assistant, may_be_assistant
 from .runtime import DATA_SHARED
-from .self_test.cases import Capability
+from .self_test.kept import Capability
 from .settings import async_part
 from .texts import without_embeds
 

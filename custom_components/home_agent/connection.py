@@ -10,28 +10,11 @@ from yarl import URL
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
-from homeassistant.helpers.template import Template
+from homeassistant.helpers.template import Template, is_template_string
 from homeassistant.util.hass_dict import HassKey
 
-from .const import (
-    CONF_API_KEY,
-    CONF_AZURE_API_VERSION,
-    CONF_BASE_URL,
-    CONF_DIALECT,
-    CONF_EMBEDDING_API_KEY,
-    CONF_EMBEDDING_BASE_URL,
-    CONF_EMBEDDING_MODEL,
-    CONF_EMBEDDING_PROVIDER,
-    CONF_EXTERNAL_API_KEY,
-    CONF_EXTERNAL_BASE_URL,
-    CONF_EXTERNAL_MODEL,
-    CONF_FALLBACK_API_KEY,
-    CONF_FALLBACK_BASE_URL,
-    CONF_FALLBACK_MODEL,
-    CONF_MODEL,
-    CONF_PROXY_HEADERS,
-    DOMAIN,
-)
+from . import const
+from .const import DOMAIN
 from .errors import AuthenticationError, InvalidInput
 from .inference.client import ModelClient
 from .inference.models import Dialect, Endpoint
@@ -39,7 +22,6 @@ from .inference.queue import MANY_SLOTS, ServerQueue, ServerQueues
 from .regex import lazy_regex
 
 DATA_QUEUES: HassKey[ServerQueues] = HassKey(f"{DOMAIN}_queues")
-MAX_HEADERS: Final = 32
 _LOCAL_SUFFIXES = (
     ".local",
     ".localhost",
@@ -89,21 +71,21 @@ def model_client(
 @callback
 def endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
     """Return the server of an entry, with its key rendered; it says so where that is not possible."""
-    api_key, unusable = _rendered(hass, settings.get(CONF_API_KEY))
+    api_key, unusable = _rendered(hass, settings.get(const.CONF_API_KEY))
     return Endpoint(
-        base_url=settings[CONF_BASE_URL],
-        model=settings[CONF_MODEL],
+        base_url=settings[const.CONF_BASE_URL],
+        model=settings[const.CONF_MODEL],
         api_key=api_key,
         unusable=unusable,
-        headers=parse_headers(settings.get(CONF_PROXY_HEADERS)),
-        dialect=settings.get(CONF_DIALECT, "auto"),
-        api_version=settings.get(CONF_AZURE_API_VERSION),
+        headers=parse_headers(settings.get(const.CONF_PROXY_HEADERS)),
+        dialect=settings.get(const.CONF_DIALECT, "auto"),
+        api_version=settings.get(const.CONF_AZURE_API_VERSION),
     )
 
 
-FALLBACK: Final = (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_MODEL, CONF_FALLBACK_API_KEY)
+FALLBACK: Final = (const.CONF_FALLBACK_BASE_URL, const.CONF_FALLBACK_MODEL, const.CONF_FALLBACK_API_KEY)
 """The options with the server that is asked while the first one is down."""
-EXTERNAL: Final = (CONF_EXTERNAL_BASE_URL, CONF_EXTERNAL_MODEL, CONF_EXTERNAL_API_KEY)
+EXTERNAL: Final = (const.CONF_EXTERNAL_BASE_URL, const.CONF_EXTERNAL_MODEL, const.CONF_EXTERNAL_API_KEY)
 """The options with the server of the model that is asked by a tool."""
 
 
@@ -128,24 +110,24 @@ def embedding_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endp
     """
     own = endpoint(hass, settings)
     address = embedding_address(settings)
-    key = render_key(hass, settings.get(CONF_EMBEDDING_API_KEY))
+    key = render_key(hass, settings.get(const.CONF_EMBEDDING_API_KEY))
     same = address == own.base_url
     if same and not key and own.unusable:
         raise AuthenticationError(own.unusable)
     azure = same and own.dialect == Dialect.AZURE
     return Endpoint(
         base_url=address,
-        model=settings.get(CONF_EMBEDDING_MODEL) or "",
+        model=settings.get(const.CONF_EMBEDDING_MODEL) or "",
         api_key=key or (own.api_key if same else ""),
         headers=own.headers if same else {},
-        dialect=own.dialect if azure else settings[CONF_EMBEDDING_PROVIDER],
+        dialect=own.dialect if azure else settings[const.CONF_EMBEDDING_PROVIDER],
         api_version=own.api_version if azure else None,
     )
 
 
 def embedding_address(settings: Mapping[str, Any]) -> str:
     """Return the address of the server that embeds texts."""
-    return str(settings.get(CONF_EMBEDDING_BASE_URL) or settings[CONF_BASE_URL])
+    return str(settings.get(const.CONF_EMBEDDING_BASE_URL) or settings[const.CONF_BASE_URL])
 
 
 def is_cloud(url: str) -> bool:
@@ -182,8 +164,6 @@ def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
                 raise InvalidInput("invalid_header_line", line=str(number))
             if name:
                 pairs.append((name, value))
-    if len(pairs) > MAX_HEADERS:
-        raise InvalidInput("too_many_headers", limit=str(MAX_HEADERS))
     headers: dict[str, str] = {}
     for name, value in pairs:
         if not _HEADER_NAME.match(name) or name.lower() in _FRAMING_HEADERS:
@@ -196,11 +176,6 @@ def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
     return headers
 
 
-def is_template(value: str) -> bool:
-    """Return whether a key is to be rendered before use."""
-    return "{{" in value or "{%" in value
-
-
 @callback
 def render_key(hass: HomeAssistant, value: str | None) -> str:
     """Return the key itself, rendered where it is a template.
@@ -208,7 +183,7 @@ def render_key(hass: HomeAssistant, value: str | None) -> str:
     Raises AuthenticationError when the template cannot be rendered; its text never holds the key.
     """
     key = (value or "").strip()
-    if not is_template(key):
+    if not is_template_string(key):
         return key
     try:
         return str(Template(key, hass).async_render(parse_result=False)).strip()

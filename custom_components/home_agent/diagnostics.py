@@ -9,8 +9,9 @@ from homeassistant.components.diagnostics import REDACTED
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.template import is_template_string
 
-from .connection import is_cloud, is_template, queue_length
+from .connection import is_cloud, queue_length
 from .const import CONF_API_KEY, CONF_BASE_URL, CONF_FALLBACK_BASE_URL, CONF_LLM_APIS, CONF_TOOLS_DISABLED
 from .runtime import HomeAgentData
 from .safety.redaction import is_secret
@@ -36,7 +37,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
         },
         "server": _server(entry.data[CONF_BASE_URL]),
         "queue": queue_length(hass, entry.data[CONF_BASE_URL]),
-        "key": ("template" if is_template(key) else "plain") if key else "none",
+        "key": ("template" if is_template_string(key) else "plain") if key else "none",
         "data": _shown(entry.data),
         "options": _shown(entry.options),
         "fallback": _server(url) if (url := entry.options.get(CONF_FALLBACK_BASE_URL)) else None,

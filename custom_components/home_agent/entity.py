@@ -1,31 +1,38 @@
 """What the platforms of an entry share: device, naming, and the entry's parts."""
 
-from typing import TYPE_CHECKING
+from typing import override
 
 from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.helpers.entity import Entity
 
 from .const import CONF_MODEL, DOMAIN
-
-if TYPE_CHECKING:
-    from .runtime import Agent, HomeAgentData
+from .runtime import Agent, HomeAgentData, Topic, signal_of
 
 
 class HomeAgentBaseEntity(Entity):
     """An entity on the service device of one agent; `entry` is the agent, first or further."""
 
     _attr_has_entity_name = True
+    _attr_should_poll = False
 
-    def __init__(self, entry: Agent) -> None:
+    def __init__(self, entry: Agent, key: str | None = None, topic: Topic | None = None) -> None:
+        """Make the entity `key` of an agent, which is written whenever the agent's `topic` changes.
+
+        Without a key it is the agent itself.
+        """
         self.entry = entry
         self.data: HomeAgentData = entry.runtime_data
         self.settings = self.data.settings
         """Connection and options, with defaults filled in."""
         self.router = self.data.router
         self.emitter = self.data.emitter
-        self._attr_unique_id = entry.entry_id
+        self._topic = topic
+        self._attr_unique_id = f"{entry.entry_id}_{key}" if key else entry.entry_id
+        if key is not None:
+            self._attr_translation_key = key
         self._attr_device_info = dr.DeviceInfo(
             identifiers={(DOMAIN, entry.entry_id)},
             name=entry.title,
@@ -33,6 +40,14 @@ class HomeAgentBaseEntity(Entity):
             model=entry.data[CONF_MODEL],
             entry_type=dr.DeviceEntryType.SERVICE,
         )
+
+    @override
+    async def async_added_to_hass(self) -> None:
+        """Follow what the entity shows."""
+        await super().async_added_to_hass()
+        if self._topic is not None:
+            signal = signal_of(self._topic, self.entry.entry_id)
+            self.async_on_remove(async_dispatcher_connect(self.hass, signal, self.async_write_ha_state))
 
 
 @callback

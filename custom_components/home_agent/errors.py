@@ -207,7 +207,6 @@ _PARTS: Final = {
     "invalid_header_name": "headers",
     "invalid_header_value": "headers",
     "duplicate_header": "headers",
-    "too_many_headers": "headers",
     "embedding_failed": "model",
     "model_missing": "model",
     "model_not_found": "model",

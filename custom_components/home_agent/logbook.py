@@ -52,9 +52,6 @@ def async_describe_events(
     def describe(event: LazyEventPartialState) -> dict[str, Any]:
         agent, entry_id = event.data.get("subentry_id"), event.data.get("config_entry_id")
         entry = hass.config_entries.async_get_entry(entry_id) if entry_id else None
-        if not entry_id:  # events of earlier releases do not name their agent
-            entries = hass.config_entries.async_entries(DOMAIN)
-            entry = entries[0] if len(entries) == 1 else None
         titled = (entry.subentries.get(agent) if agent else entry) if entry else None
         shown = {
             LOGBOOK_ENTRY_NAME: (titled.title if titled else "") or TITLE,

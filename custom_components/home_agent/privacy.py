@@ -109,18 +109,15 @@ async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     counts["conversations"] = history.forget_turns(data.entry_id, lambda turn: turn.person == person.id)
     await data.log.async_forget(person=person.id)
     automations = data.shared.automations.of(data.entry_id)
-    forgetting = {
-        "audit": data.handler.guard.journal.forget_user,
-        "automations": automations.forget_user,
-    }
-    counts |= dict.fromkeys(("sessions", "timers", "planned", *forgetting), 0)
-    if person.user_id is not None:
-        counts["sessions"] = sessions.of(data.entry_id).clear(user_id=person.user_id)
-        for item in data.planned.of_user(person.user_id):
+    counts |= dict.fromkeys(("sessions", "timers", "planned", "audit", "automations"), 0)
+    if (user_id := person.user_id) is not None:
+        counts["sessions"] = sessions.of(data.entry_id).clear(user_id=user_id)
+        for item in data.planned.of_user(user_id):
             counts["timers" if item.is_timer else "planned"] += 1
-        await async_forget_person(data.handler.hass, automations.concerning(person.user_id))
-        counts |= {name: forget(person.user_id) for name, forget in forgetting.items()}
-        data.planned.forget_user(person.user_id)
+        await async_forget_person(data.handler.hass, automations.concerning(user_id))
+        counts["audit"] = data.handler.guard.journal.forget_user(user_id)
+        counts["automations"] = automations.forget_user(user_id)
+        data.planned.forget_user(user_id)
     data.recent.note_cleared(None)
     data.turn_log.clear()
     return counts

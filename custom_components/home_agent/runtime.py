@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
 from .memory.memories import Memories, MemoryManager, MemorySettings
 from .memory.profile import Profile, ProfileManager
+from .memory.records import Memory, ProfileEntry
 from .panel.usage import Usage
 from .planned.scheduler import PlannedStore
 from .proactive.state import ProactiveStore
@@ -59,7 +61,7 @@ from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
 from .self_test.kept import SelfTestResult
 from .settings import AgentConfig, async_part, is_learning_enabled, settings_of
-from .store import EntryStore, StoredFile, dump, read_moment
+from .store import EntryStore, KeptStore, dump, read_moment
 from .tools.activity import ActivityTool
 from .tools.automating.kept import AutomationStore
 from .tools.automating.writing import automation_tools
@@ -229,8 +231,12 @@ class SharedData:
         """The last turns by entry, in memory only."""
         self.panel_address: str | None = None
         """Where the panel's files are served: None before it was wanted, empty where they are not."""
-        self.stores = tuple(part for part in vars(self).values() if isinstance(part, StoredFile))
+        self.stores = tuple(part for part in vars(self).values() if isinstance(part, KeptStore))
         """What is read at the start and written at the end."""
+
+    def kept_of(self, agent_id: str) -> tuple[list[Memory], list[ProfileEntry]]:
+        """Return what an agent remembers, running or not: memories, and entries of profiles."""
+        return self.memories.of(agent_id).records(), self.profiles.of(agent_id).records()
 
 
 DATA_SHARED: HassKey[SharedData] = HassKey(DOMAIN)
@@ -312,11 +318,11 @@ class HomeAgentData:
         self.outgoing = Outgoing(hass, settings, self.memories, self.profile)
         """What leaves the home in arguments of tools."""
 
+        journal = shared.journals.of(self.entry_id)
         members = People(hass, connection_id, settings)
         messages = Messages(hass, settings, members, self.policy.view)
-        self.own_tools = self._make_tools(members, messages)
-        """The tools that are not the household's own, as the options want them."""
-        journal = shared.journals.of(self.entry_id)
+        gated = settings[const.CONF_ALLOW_SCRIPTS]
+        guard = Guard(hass, self.policy, journal=journal, gated=gated, messages=messages)
         self.confirmations = Confirmations(
             hass,
             self.entry_id,
@@ -327,30 +333,31 @@ class HomeAgentData:
             describe=async_question,
             # The handler is made after what it asks for confirmations.
             run=lambda action: self.handler.async_run_approved(action),  # noqa: PLW0108
-            wants_pin=lambda *asked: self.handler.guard.async_wants_pin(*asked),  # noqa: PLW0108
-        )
-        gated = settings[const.CONF_ALLOW_SCRIPTS]
-        self.handler: ToolHandler = ToolHandler(
-            hass,
-            self.house,
-            [*self.own_tools, *hass.data[DATA_CUSTOM_TOOLS].make(settings)],
-            guard=Guard(hass, self.policy, journal=journal, gated=gated, messages=messages),
-            outgoing=self.outgoing,
-            timeout=settings[const.CONF_TOOLS_TIMEOUT],
-            emitter=self.emitter,
-            confirmations=self.confirmations,
+            wants_pin=guard.async_wants_pin,
         )
         self.asker = Questions(
             hass,
             connection_id,
             settings,
-            guard=self.handler.guard,
+            guard=guard,
             confirmations=self.confirmations,
             emitter=self.emitter,
         )
         """What asks questions that nobody has asked for."""
         announcer = Announcer(hass, connection_id, members, self.emitter)
-        self.intercom = Intercom(hass, self.handler.guard, self.asker, announcer)
+        intercom = Intercom(hass, guard, self.asker, announcer)
+        self.own_tools = self._make_tools(members, messages, intercom)
+        """The tools that are not the household's own, as the options want them."""
+        self.handler: ToolHandler = ToolHandler(
+            hass,
+            self.house,
+            [*self.own_tools, *hass.data[DATA_CUSTOM_TOOLS].make(settings)],
+            guard=guard,
+            outgoing=self.outgoing,
+            timeout=settings[const.CONF_TOOLS_TIMEOUT],
+            emitter=self.emitter,
+            confirmations=self.confirmations,
+        )
         self.alarms = Alarms(
             hass,
             planned=self.planned,
@@ -396,7 +403,7 @@ class HomeAgentData:
                 semantic=self.semantic,
                 collection=settings[const.CONF_VECTOR_COLLECTION],
                 emitter=self.emitter,
-                told=partial(async_dispatcher_send, hass, index_signal(self.entry_id)),
+                told=partial(async_dispatcher_send, hass, signal_of(Topic.INDEX, self.entry_id)),
                 left_out=() if embedder.states else (TextSource.SUMMARY,),
             )
         )
@@ -456,7 +463,7 @@ class HomeAgentData:
             open_embedder=partial(async_create_embedder, self._hass, self.settings),
         )
 
-    def _make_tools(self, members: People, messages: Messages) -> list[HomeAgentTool]:
+    def _make_tools(self, members: People, messages: Messages, intercom: Intercom) -> list[HomeAgentTool]:
         hass, settings = self._hass, self.settings
         if not settings[const.CONF_TOOLS_NATIVE]:
             return []
@@ -467,9 +474,7 @@ class HomeAgentData:
         search = KnowledgeSearch(hass, self.shared.knowledge, self.semantic, collection, find)
         memories = self.memories if settings[const.CONF_MEMORY] else None
         control = ControlTool(self.planned, gated=settings[const.CONF_ALLOW_SCRIPTS])
-        # The intercom is made after the guard that judges it.
-        ask = lambda asked: self.intercom.async_ask(asked)  # noqa: E731, PLW0108
-        notify = NotifyTool(members, messages, self.memories, self.profile, self.planned, ask)
+        notify = NotifyTool(members, messages, self.memories, self.profile, self.planned, intercom.async_ask)
         tools: list[HomeAgentTool] = [
             QueryTool(),
             ActivityTool(planned=self.planned, automations=self._automations),
@@ -543,14 +548,14 @@ class HomeAgentData:
         if self.settings[const.CONF_PANEL]:
             self.shared.usage.of(self.entry_id).note(dt_util.now().date(), counts)
         # The answer need not wait for the sensors.
-        hass.loop.call_soon(async_dispatcher_send, hass, turn_signal(self.entry_id))
+        hass.loop.call_soon(async_dispatcher_send, hass, signal_of(Topic.TURNS, self.entry_id))
 
     @callback
     def note_server(self, hass: HomeAssistant, *, reachable: bool) -> None:
         """Remember whether the model server answers, and tell its sensor of a change."""
         if self.server_reachable is not reachable:
             self.server_reachable = reachable
-            async_dispatcher_send(hass, server_signal(self.entry_id))
+            async_dispatcher_send(hass, signal_of(Topic.SERVER, self.entry_id))
         for agent in self.further.values():
             agent.runtime_data.note_server(hass, reachable=reachable)
 
@@ -566,21 +571,16 @@ class HomeAgentData:
         await self.warmer.async_warm()
 
 
-def turn_signal(entry_id: str) -> str:
-    """Return the signal that a turn of this entry has ended."""
-    return f"{DOMAIN}_turn_{entry_id}"
+class Topic(StrEnum):
+    """What of an agent may change, as the panel knows it too."""
+
+    CONFIRMATIONS = "confirmations"
+    INDEX = "index"
+    MEMORIES = "memories"
+    SERVER = "server"
+    TURNS = "turns"
 
 
-def memory_signal(entry_id: str) -> str:
-    """Return the signal that the memories of this entry have changed."""
-    return f"{DOMAIN}_memory_{entry_id}"
-
-
-def server_signal(entry_id: str) -> str:
-    """Return the signal that the model server of this entry was lost or found."""
-    return f"{DOMAIN}_server_{entry_id}"
-
-
-def index_signal(entry_id: str) -> str:
-    """Return the signal that the figures of this entry's index have changed."""
-    return f"{DOMAIN}_index_{entry_id}"
+def signal_of(topic: Topic, agent_id: str) -> str:
+    """Return the signal that something of an agent has changed."""
+    return f"{DOMAIN}_{topic}_{agent_id}"

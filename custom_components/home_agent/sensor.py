@@ -15,14 +15,14 @@ from homeassistant.components.sensor import (
 )
 from homeassistant.const import PERCENTAGE, EntityCategory, Platform, UnitOfTime
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
+from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.helpers.typing import StateType
 
 from .const import CONF_MEMORY
 from .entity import HomeAgentBaseEntity, forget_entity
 from .knowledge.indexer import IndexState
-from .runtime import HomeAgentConfigEntry, HomeAgentData, index_signal, memory_signal, turn_signal
+from .runtime import HomeAgentConfigEntry, HomeAgentData, Topic, signal_of
 from .tools.turn_calls import Fit
 
 PARALLEL_UPDATES = 0
@@ -30,17 +30,16 @@ PARALLEL_UPDATES = 0
 
 @dataclass(frozen=True, kw_only=True)
 class FigureDescription(SensorEntityDescription):
-    """A figure, where it comes from, and what tells that it has changed."""
+    """A figure, where it comes from, and what of the agent it shows."""
 
     value: Callable[[HomeAgentData], StateType | datetime]
-    signal: Callable[[str], str] = turn_signal
+    topic: Topic = Topic.TURNS
 
 
 def _total(key: str, *counts: str, enabled: bool = False) -> FigureDescription:
     """Return a counter in which some counts of the turns are added up."""
     return FigureDescription(
         key=key,
-        translation_key=key,
         state_class=SensorStateClass.TOTAL_INCREASING,
         entity_registry_enabled_default=enabled,
         value=lambda data: sum(data.totals[name] for name in counts),
@@ -62,7 +61,6 @@ def _figure(
     """Return a figure for measuring a model; it is disabled by default."""
     return FigureDescription(
         key=key,
-        translation_key=key,
         device_class=SensorDeviceClass.DURATION if unit == UnitOfTime.SECONDS else None,
         native_unit_of_measurement=unit,
         state_class=SensorStateClass.MEASUREMENT,
@@ -84,9 +82,8 @@ SENSORS: tuple[FigureDescription, ...] = (
 MEMORY_SENSORS: tuple[FigureDescription, ...] = (
     FigureDescription(
         key="memories",
-        translation_key="memories",
         state_class=SensorStateClass.MEASUREMENT,
-        signal=memory_signal,
+        topic=Topic.MEMORIES,
         value=lambda data: len(data.memories),
     ),
 )
@@ -95,25 +92,22 @@ MEMORY_SENSORS: tuple[FigureDescription, ...] = (
 INDEX_SENSORS: tuple[FigureDescription, ...] = (
     FigureDescription(
         key="index_state",
-        translation_key="index_state",
         device_class=SensorDeviceClass.ENUM,
         options=[state.value for state in IndexState],
-        signal=index_signal,
+        topic=Topic.INDEX,
         value=lambda data: data.indexer.state.value,
     ),
     FigureDescription(
         key="index_size",
-        translation_key="index_size",
         state_class=SensorStateClass.MEASUREMENT,
-        signal=index_signal,
+        topic=Topic.INDEX,
         value=lambda data: data.indexer.size,
     ),
     FigureDescription(
         key="last_sync",
-        translation_key="last_sync",
         device_class=SensorDeviceClass.TIMESTAMP,
         entity_registry_enabled_default=False,
-        signal=index_signal,
+        topic=Topic.INDEX,
         value=lambda data: data.indexer.last_sync,
     ),
 )
@@ -125,7 +119,7 @@ async def async_setup_entry(
 ) -> None:
     """Add the sensors, and remove sensors of features that are turned off."""
     data = entry.runtime_data
-    data.memories.on_change = partial(async_dispatcher_send, hass, memory_signal(entry.entry_id))
+    data.memories.on_change = partial(async_dispatcher_send, hass, signal_of(Topic.MEMORIES, entry.entry_id))
     groups = ((MEMORY_SENSORS, data.settings[CONF_MEMORY]), (INDEX_SENSORS, data.semantic.configured))
     optional = [description for group, wanted in groups if wanted for description in group]
     async_add_entities(FigureSensor(entry, description) for description in (*SENSORS, *optional))
@@ -135,29 +129,20 @@ async def async_setup_entry(
 
 
 class FigureSensor(HomeAgentBaseEntity, SensorEntity):
-    """One figure of an agent, written when a signal says so."""
+    """One figure of an agent."""
 
     _attr_entity_category = EntityCategory.DIAGNOSTIC
-    _attr_should_poll = False
     entity_description: FigureDescription
 
     def __init__(self, entry: HomeAgentConfigEntry, description: FigureDescription) -> None:
-        super().__init__(entry)
+        super().__init__(entry, description.key, description.topic)
         self.entity_description = description
-        self._attr_unique_id = f"{entry.entry_id}_{description.key}"
-        self._signal = description.signal(entry.entry_id)
 
     @property
     @override
     def native_value(self) -> StateType | datetime:
         """Return the figure as it is now."""
         return self.entity_description.value(self.data)
-
-    @override
-    async def async_added_to_hass(self) -> None:
-        """Follow what the figure is of."""
-        await super().async_added_to_hass()
-        self.async_on_remove(async_dispatcher_connect(self.hass, self._signal, self.async_write_ha_state))
 
 
 class TotalSensor(FigureSensor, RestoreSensor):

@@ -1,6 +1,5 @@
 """Stores that lose nothing: what cannot be read is set aside and reported, a failed write is tried again."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
@@ -30,7 +29,6 @@ from .issues import report, withdraw
 SAVE_DELAY = 10
 """Seconds from a change to its write, so that a conversation is one write and not ten."""
 RETRY_SECONDS = 60
-MAX_RETRY_SECONDS = 3600
 UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 """What reading content of another shape raises."""
 
@@ -72,13 +70,11 @@ class KeptStore(Store[Content]):
             minor_version=minor_version,
             serialize_in_event_loop=False,
         )
-        self._content = lambda: writable(content())
+        self._writable = lambda: writable(content())
         self._migrate = migrate
         self._on_written = on_written
-        self._retry_seconds = RETRY_SECONDS
-        self._changes = 0
-        self._written = 0
-        """How many of the changes the file holds."""
+        self._has_failed = False
+        """Whether the last write has failed."""
 
     async def async_read(self) -> Content:
         """Return the stored content, empty if there is none that can be read.
@@ -87,7 +83,7 @@ class KeptStore(Store[Content]):
         itself does that for a file that is not JSON.
         """
         try:
-            data: Any = await self.async_load()
+            data: Any = await super().async_load()
         except (HomeAssistantError, NotImplementedError, *UNREADABLE) as err:
             await self.async_set_aside(err)
             return {}
@@ -129,17 +125,15 @@ class KeptStore(Store[Content]):
     @callback
     def schedule(self) -> None:
         """Write soon, together with what else changes until then."""
-        self._changes += 1
-        self.async_delay_save(self._content, SAVE_DELAY)
+        self.async_delay_save(self._writable, SAVE_DELAY)
 
     async def async_flush(self) -> bool:
         """Write now what has not been written yet, and wait for a write that is under way.
 
-        Return whether the file holds what was known then; a write that failed is tried again later.
+        Return whether that worked; a write that failed is tried again later.
         """
-        known = self._changes
         await self._async_handle_write_data()  # type: ignore[no-untyped-call]
-        return self._written >= known
+        return not (self._has_failed or self._read_only)
 
     async def async_forget_set_aside(self, entry_id: str | None = None) -> bool:
         """Delete the files that were set aside, or the data of one agent in them; return whether all went.
@@ -165,10 +159,11 @@ class KeptStore(Store[Content]):
     @override
     async def _async_write_data(self, data: dict[str, Any]) -> None:
         """Write, and where the disk refuses say so and try again later."""
-        known = self._changes
+        self._has_failed = False
         try:
             await super()._async_write_data(data)
         except (WriteError, OSError, SerializationError, RecursionError, *UNREADABLE) as err:
+            self._has_failed = True
             LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
             if not self.hass.is_stopping:
                 report(
@@ -179,11 +174,8 @@ class KeptStore(Store[Content]):
                     store=self.key,
                     path=str(self.path),
                 )
-                self.async_delay_save(self._content, self._retry_seconds)
-                self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
+                self.async_delay_save(self._writable, RETRY_SECONDS)
             return
-        self._written = known
-        self._retry_seconds = RETRY_SECONDS
         withdraw(self.hass, self._issue("unwritable"))
         if self._on_written is not None:
             file = Path(self.path)
@@ -193,33 +185,6 @@ class KeptStore(Store[Content]):
 
     def _issue(self, kind: str) -> str:
         return f"store_{kind}_{self.key}"
-
-
-class StoredFile(ABC):
-    """Keeps something for all agents in one file, which is `_store`."""
-
-    _store: KeptStore
-
-    @abstractmethod
-    async def async_load(self) -> None:
-        """Read the file; what cannot be read is kept aside and left out."""
-
-    @property
-    def path(self) -> str:
-        """Return where the file is."""
-        return str(self._store.path)
-
-    async def async_flush(self) -> bool:
-        """Write what has not been written yet; return whether that worked."""
-        return await self._store.async_flush()
-
-    async def async_forget_set_aside(self, entry_id: str | None = None) -> bool:
-        """Delete unreadable files, or the data of one agent in them; return whether none is left."""
-        return await self._store.async_forget_set_aside(entry_id)
-
-    async def async_remove(self) -> None:
-        """Delete the file, which works on a full disk too."""
-        await self._store.async_remove()
 
 
 class AgentData(Protocol):
@@ -235,7 +200,7 @@ class AgentData(Protocol):
         """
 
 
-class EntryStore[T: AgentData](StoredFile):
+class EntryStore[T: AgentData](KeptStore):
     """What each agent keeps of one kind, in memory and in one file.
 
     `make` returns one that is empty; it gets what has a change written. `options` are those of the file.
@@ -246,30 +211,30 @@ class EntryStore[T: AgentData](StoredFile):
     ) -> None:
         self._make = make
         self._entries: dict[str, T] = {}
-        self._store = KeptStore(hass, key, self._content, **options)
+        super().__init__(hass, key, self._content, **options)
 
     @override
     async def async_load(self) -> None:
         """Read the file; what cannot be read is kept aside and left out."""
-        if not (data := await self._store.async_read()):
+        if not (data := await self.async_read()):
             return
-        found, problem = await self._store.hass.async_add_executor_job(self._read, data)
+        found, problem = await self.hass.async_add_executor_job(self._read, data)
         if problem is not None:
-            await self._store.async_set_aside(problem, keep_in_place=True)
+            await self.async_set_aside(problem, keep_in_place=True)
         self._entries |= found
 
     @callback
     def of(self, entry_id: str) -> T:
         """Return the stored data of an agent."""
         if entry_id not in self._entries:
-            self._entries[entry_id] = self._make(self._store.schedule)
+            self._entries[entry_id] = self._make(self.schedule)
         return self._entries[entry_id]
 
     @callback
     def forget(self, entry_id: str) -> None:
         """Drop what an agent kept that is removed."""
         if self._entries.pop(entry_id, None) is not None:
-            self._store.schedule()
+            self.schedule()
 
     def _read(self, data: Content) -> tuple[dict[str, T], Exception | None]:
         """Return the valid items, and the problems of the rest."""
@@ -279,7 +244,7 @@ class EntryStore[T: AgentData](StoredFile):
         if not isinstance(entries, Mapping):
             return found, TypeError("no entries")
         for entry_id, stored in entries.items():
-            kept = self._make(self._store.schedule)
+            kept = self._make(self.schedule)
             try:
                 problem = kept.restore(stored) or problem
             except UNREADABLE as err:

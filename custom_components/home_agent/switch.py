@@ -36,13 +36,10 @@ async def async_setup_entry(
 class GuestMode(HomeAgentBaseEntity, SwitchEntity, RestoreEntity):
     """Has whoever speaks without an account count as a guest, in the whole home and for all agents."""
 
-    _attr_translation_key = KEY
     _attr_entity_category = EntityCategory.CONFIG
-    _attr_should_poll = False
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
-        super().__init__(entry)
-        self._attr_unique_id = f"{entry.entry_id}_{KEY}"
+        super().__init__(entry, KEY)
         self._stop_timer: Callable[[], None] = lambda: None
 
     @override

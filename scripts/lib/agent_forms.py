@@ -6,12 +6,11 @@ cannot refer to other texts there.
 
 from copy import deepcopy
 import json
-from pathlib import Path
 import sys
 from typing import Any, Final
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-TRANSLATIONS: Final = ROOT / "custom_components" / "home_agent" / "translations"
+from .generated import TRANSLATIONS, write_or_check
+
 PAGES: Final = ("answers", "permissions", "tools", "safety", "prompt", "llm", "context", "history")
 MEMORY: Final = ("memory_enabled", "memory_extraction_enabled", "profile_enabled")
 LISTS: Final = ("visible_entities", "controllable_entities")
@@ -44,17 +43,11 @@ def with_copies(texts: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> int:
     """Write the copies, or only say whether they differ."""
-    differing = []
+    files = {}
     for path in sorted(TRANSLATIONS.glob("*.json")):
-        texts = json.loads(path.read_text(encoding="utf-8"))
-        new = with_copies(texts)
-        if new != texts:
-            differing.append(path)
-            if "--check" not in sys.argv:
-                path.write_text(json.dumps(new, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    for path in differing:
-        print(f"{path.name}: {'differs' if '--check' in sys.argv else 'written'}")
-    return int(bool(differing) and "--check" in sys.argv)
+        texts = with_copies(json.loads(path.read_text(encoding="utf-8")))
+        files[path] = json.dumps(texts, ensure_ascii=False, indent=2) + "\n"
+    return write_or_check(files)
 
 
 if __name__ == "__main__":

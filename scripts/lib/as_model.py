@@ -7,7 +7,6 @@ answer. Prompts that are read ahead and the check for tool calls are answered at
 import argparse
 import asyncio
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 import json
 import sys
 from typing import Any, Final
@@ -23,42 +22,10 @@ class AnswerError(ValueError):
     """A typed answer cannot be sent; the message says why."""
 
 
-@dataclass(slots=True)
-class Answer:
-    """What the model says."""
-
-    text: str = ""
-    calls: list[tuple[str, str]] = field(default_factory=list)
-    """Names of tools, each with its arguments as JSON."""
-
-    @property
-    def message(self) -> dict[str, Any]:
-        """Return the message of a completion."""
-        message: dict[str, Any] = {"role": "assistant", "content": self.text or None}
-        if self.calls:
-            message["tool_calls"] = [
-                {
-                    "id": f"call_{index}",
-                    "type": "function",
-                    "function": {"name": name, "arguments": arguments},
-                }
-                for index, (name, arguments) in enumerate(self.calls)
-            ]
-        return message
-
-    @property
-    def deltas(self) -> Iterator[dict[str, Any]]:
-        """Yield the pieces of a stream, line by line."""
-        yield {"role": "assistant", "content": ""}
-        for line in self.text.splitlines(keepends=True):
-            yield {"content": line}
-        for index, call in enumerate(self.message.get("tool_calls", ())):
-            yield {"tool_calls": [{"index": index, **call}]}
-
-
-def read_answer(lines: Iterable[str], tools: list[str]) -> Answer:
-    """Return the answer that lines describe. Raises AnswerError."""
-    answer, texts = Answer(), []
+def message_of(lines: Iterable[str], tools: list[str]) -> dict[str, Any]:
+    """Return the message that lines describe: calls of tools, and text. Raises AnswerError."""
+    calls: list[dict[str, Any]] = []
+    texts = []
     for line in lines:
         name, _, arguments = line.strip().partition(" ")
         if name not in tools:
@@ -69,11 +36,12 @@ def read_answer(lines: Iterable[str], tools: list[str]) -> Answer:
                 raise AnswerError(f"the arguments of {name} are not a JSON object")
         except ValueError as err:
             raise AnswerError(f"the arguments of {name} are not JSON: {err}") from err
-        answer.calls.append((name, arguments or "{}"))
-    answer.text = "\n".join(texts)
-    if not answer.text and not answer.calls:
+        at, function = len(calls), {"name": name, "arguments": arguments or "{}"}
+        calls.append({"index": at, "id": f"call_{at}", "type": "function", "function": function})
+    if not texts and not calls:
         raise AnswerError("an answer has a text or calls")
-    return answer
+    message = {"role": "assistant", "content": "\n".join(texts) or None}
+    return {**message, "tool_calls": calls} if calls else message
 
 
 def shown(body: dict[str, Any], before: dict[str, Any]) -> Iterator[str]:
@@ -105,32 +73,29 @@ class Server:
         """List the model."""
         return web.json_response({"object": "list", "data": [{"id": self._model, "object": "model"}]})
 
-    async def chat(self, request: web.Request) -> web.StreamResponse:
+    async def chat(self, request: web.Request) -> web.Response:
         """Show a request, and send the answer."""
         if "Origin" in request.headers:
             raise web.HTTPForbidden(reason="a web page may not ask")
         body = await request.json()
-        answer = prepared(body)
-        if answer is None:
+        message = prepared(body)
+        if message is None:
             async with self._typing:
-                answer = await self._typed(body)
-        finish = "tool_calls" if answer.calls else "stop"
-        if not body.get("stream"):
-            choice = {"index": 0, "message": answer.message, "finish_reason": finish}
-            return web.json_response({**self._head("chat.completion"), "choices": [choice]})
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        await response.prepare(request)
-        choices: list[dict[str, Any]] = [
-            {"index": 0, "delta": delta, "finish_reason": None} for delta in answer.deltas
-        ]
-        choices.append({"index": 0, "delta": {}, "finish_reason": finish})
-        for choice in choices:
-            piece = {**self._head("chat.completion.chunk"), "choices": [choice]}
-            await response.write(f"data: {json.dumps(piece)}\n\n".encode())
-        await response.write(b"data: [DONE]\n\n")
-        return response
+                message = await self._typed(body)
+        is_streamed = bool(body.get("stream"))
+        choice = {
+            "index": 0,
+            "delta" if is_streamed else "message": message,
+            "finish_reason": "tool_calls" if "tool_calls" in message else "stop",
+        }
+        kind = "chat.completion.chunk" if is_streamed else "chat.completion"
+        head = {"id": "by-hand", "object": kind, "created": 0, "model": self._model}
+        answer = json.dumps({**head, "choices": [choice]})
+        if not is_streamed:
+            return web.Response(text=answer, content_type="application/json")
+        return web.Response(text=f"data: {answer}\n\ndata: [DONE]\n\n", content_type="text/event-stream")
 
-    async def _typed(self, body: dict[str, Any]) -> Answer:
+    async def _typed(self, body: dict[str, Any]) -> dict[str, Any]:
         print("\n" + "\n".join(shown(body, self._before)), flush=True)
         self._before = body
         tools = [tool["function"]["name"] for tool in body.get("tools") or ()]
@@ -140,22 +105,19 @@ class Server:
             while (line := await asyncio.to_thread(sys.stdin.readline)).strip():
                 lines.append(line)
             try:
-                return read_answer(lines, tools)
+                return message_of(lines, tools)
             except AnswerError as err:
                 print(err, flush=True)
                 if not line:  # nobody types any more
                     raise web.HTTPServiceUnavailable(reason="nobody answers") from err
 
-    def _head(self, kind: str) -> dict[str, Any]:
-        return {"id": "by-hand", "object": kind, "created": 0, "model": self._model}
 
-
-def prepared(body: dict[str, Any]) -> Answer | None:
+def prepared(body: dict[str, Any]) -> dict[str, Any] | None:
     """Return the answer to what nobody asked: a prompt read ahead, the check whether a model calls tools."""
     if 1 in (body.get("max_tokens"), body.get("max_completion_tokens")):
-        return Answer("OK")
+        return message_of(["OK"], [])
     if [tool["function"]["name"] for tool in body.get("tools") or ()] == [PROBE_TOOL]:
-        return Answer(calls=[(PROBE_TOOL, '{"room": "kitchen"}')])
+        return message_of([f'{PROBE_TOOL} {{"room": "kitchen"}}'], [PROBE_TOOL])
     return None
 
 

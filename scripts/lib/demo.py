@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+from collections.abc import Callable
 import contextlib
 import hashlib
 import json
@@ -22,15 +23,9 @@ BUILT_IN_OPTIONS = {"local_first_enabled": True, "llm_max_tokens": 120}
 TOKEN = "token"  # noqa: S105 - the name it is remembered under
 
 
-class Progress:
-    """Prints what happens, a line each, with the seconds since the start."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-
-    def __call__(self, text: str) -> None:
-        """Print a line with the seconds since the start."""
-        print(f"{time.monotonic() - self._start:6.1f} s  {text}", flush=True)
+def progress_since(start: float) -> Callable[[str], None]:
+    """Return what prints a line with the seconds since the start."""
+    return lambda text: print(f"{time.monotonic() - start:6.1f} s  {text}", flush=True)
 
 
 def options() -> argparse.Namespace:
@@ -54,7 +49,7 @@ class Demo:
     def __init__(self, wanted: argparse.Namespace) -> None:
         """Prepare; the configuration is kept for the next time."""
         self.wanted = wanted
-        self.progress = Progress()
+        self.progress = progress_since(time.monotonic())
         self.config: Path = CACHE / "demo" / wanted.ha_version
         self.house = HomeAssistant(
             version=wanted.ha_version, config=self.config, port=wanted.port, host=wanted.host

@@ -1,11 +1,9 @@
-"""Prints which language has which section of `languages/`: how many entries, and what is missing.
+"""Prints which language lacks which section of `languages/`, and what that means.
 
-`--write` rewrites the files in their common format, `--readers` prints which modules read which table.
+`--write` rewrites the files in their common format.
 """
 
-from collections.abc import Iterator, Mapping
 import json
-import re
 import sys
 from typing import Any
 
@@ -13,52 +11,12 @@ from custom_components.home_agent.languages import (
     COMMA,
     DIGITS,
     FOLDER,
-    files,
     gaps,
     languages,
     read_file,
 )
 
 WIDTH = 110
-
-
-def entries(value: Any) -> int:
-    """Return how many words and phrases a table holds."""
-    if isinstance(value, dict):
-        return sum(map(entries, value.values()))
-    return sum(map(entries, value)) if isinstance(value, list) else int(isinstance(value, str))
-
-
-def rows() -> Iterator[list[str]]:
-    """Yield the head of the table and a row for each language."""
-    sections = dict.fromkeys(name for file in files().values() for name in file if name != "unspaced")
-    yield ["", *sections]
-    for language, file in files().items():
-        yield [language, *(str(entries(file[name])) if name in file else "-" for name in sections)]
-
-
-def readers() -> Mapping[str, list[str]]:
-    """Return the modules that name each table of a section, as `concepts.places` or `places`."""
-    code = {
-        str(path.relative_to(FOLDER.parent)): path.read_text(encoding="utf-8")
-        for path in sorted(FOLDER.parent.rglob("*.py"))
-    }
-    tables = sorted(
-        {
-            f"{section}.{name}" if name else section
-            for file in files().values()
-            for section, held in file.items()
-            for name in (held if isinstance(held, dict) else ("",))
-        }
-    )
-    return {
-        table: [
-            module
-            for module, text in code.items()
-            if re.search(rf"[\"'.]{table.rpartition('.')[2]}[\"']", text)
-        ]
-        for table in tables
-    }
 
 
 def written(value: Any, key: str | None = None, indent: int = 0) -> str:
@@ -89,19 +47,11 @@ def _text(value: Any) -> str:
 
 
 def main() -> int:
-    """Print the table, then what each gap means; or write the files."""
+    """Print what each gap means, or write the files."""
     if "--write" in sys.argv:
         for path in FOLDER.glob("*.json"):
             path.write_text(written(read_file(path)) + "\n", encoding="utf-8")
         return 0
-    if "--readers" in sys.argv:
-        for table, modules in readers().items():
-            print(f"{table}: {', '.join(modules)}")
-        return 0
-    lines = list(rows())
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    for line in lines:
-        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     for language in languages():
         for section, effect in gaps(language):
             print(f"{language}: no {section}, so {effect}")

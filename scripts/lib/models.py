@@ -2,6 +2,8 @@
 
 import asyncio
 from dataclasses import dataclass
+import os
+import sys
 import time
 
 import aiohttp
@@ -112,3 +114,22 @@ async def _wait_for(url: str, process: asyncio.subprocess.Process) -> None:
                 pass
             await asyncio.sleep(0.2)
     raise StartError(f"the built-in model did not answer within {FETCH_SECONDS} s")
+
+
+async def main(command: list[str]) -> int:
+    """Run a command while the built-in model serves, with its address in LLAMA_URL; return its exit code."""
+    try:
+        model = await start_built_in(free_port())
+    except StartError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 1
+    try:
+        environment = os.environ | {"LLAMA_URL": model.url}
+        process = await asyncio.create_subprocess_exec(*command, env=environment, **BOUND)
+        return await process.wait()
+    finally:
+        await model.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1:])))

@@ -3,7 +3,7 @@
 They are what Home Assistant itself writes: words that several integrations use in one language, names of
 integrations and makers, places that time zones are named after, and our own words for rooms and devices.
 Words that stand only with a capital are left out, German apart: they may be names. Cities are added, given
-names taken out, see the lists below.
+names taken out: both are listed in ordinary_words.json.
 """
 
 from collections import Counter
@@ -27,34 +27,9 @@ CAPITALISED: Final = frozenset({"de"})
 LEAST_INTEGRATIONS: Final = 5
 LEAST_LETTERS: Final = 3
 WIDTH: Final = 110
-
-
-CITIES: Final = """
-    aarhus antwerpen atlanta barcelona basel bergen bern bilbao birmingham bordeaux boston bremen bristol
-    brno cardiff cologne dresden dusseldorf edinburgh eindhoven firenze frankfurt gdansk geneve gent
-    glasgow goteborg graz hamburg hannover houston innsbruck koln krakow leeds leipzig lille linz
-    liverpool malmo manchester marseille miami milan milano munchen munich nantes napoli nurnberg ostrava
-    philadelphia poznan rotterdam salzburg sevilla strasbourg stuttgart tampere torino toulouse utrecht
-    valencia venezia wroclaw
-"""
-"""Large cities that no time zone is named after: people ask for their weather."""
-
-GIVEN_NAMES: Final = """
-    alex alexa alice andrea andrew anke anna anne anton antonio barbara ben benjamin bernd birgit bob cara
-    carla carlos caroline charlotte chris christine claire claudia clemens dan daniel daniela david dirk
-    don elena elisabeth elizabeth ella emily emma eric erik erika eva eve fatima fedor felix fernando
-    fiona florian francesca franz frederik fritz georg george gerhard giulia greta gustav hanna hannah
-    hans heike heinrich helena helga henrik ingrid irina isabel isabella ivan jack jakob james jan jana
-    jane jens joao joe johan johanna john jonas jorge jose josef joseph juan julia julie kaan karin karl
-    katarina katharina kevin klaus kristina lara lars laura lena leon linda lisa louis luca lucas lucia
-    luis luisa lukas luna maja marek maria marie mario mark markus marta martin mary mateo mathilde
-    matthias max mehmet melissa mia michael miguel mike monika nadia natalia nicole nils nina olga oliver
-    oscar oskar patrick paul paula pauline pedro peter petra philipp pierre rachel rafael regina richard
-    robert roberto sabine samuel sandra sara sarah sebastian silvia simon smith sofia sofie sophie stefan
-    stephanie steve susanne sven tanja theo thomas till tim tobias tom tomas tove ursula valentina vera
-    victor vincent walter werner will willem william wolf wolfgang yusuf
-"""
-"""Whoever is called so keeps it, also where an integration or a place is called so."""
+LISTS: Final[dict[str, str]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+"""Large cities that no time zone is named after, as people ask for their weather, and given names: whoever is
+called so keeps it, also where an integration or a place is called so."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _NO_WORDS: Final = re.compile(r"\{[^}]*\}|https?://\S+|`[^`]*`")
@@ -115,10 +90,11 @@ def ordinary(components: Path, zones: Iterable[str]) -> tuple[list[str], list[st
     written = {fold_letters(word) for text in own for word in words(text)}
     for language in LANGUAGES:
         written |= common(components, language)
-    listed = (*integrations(components), *(zone.replace("_", " ") for zone in zones), CITIES)
+    listed = (*integrations(components), *(zone.replace("_", " ") for zone in zones), LISTS["cities"])
     names = {fold_letters(word) for text in listed for word in words(text)} - written
+    kept_back = set(LISTS["given_names"].split())
     written, names = (
-        {word for word in found - set(GIVEN_NAMES.split()) if word.isalpha() and len(word) >= LEAST_LETTERS}
+        {word for word in found - kept_back if word.isalpha() and len(word) >= LEAST_LETTERS}
         for found in (written, names)
     )
     return sorted(written), sorted(names)

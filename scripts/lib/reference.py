@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 import json
-from pathlib import Path
 import re
 import sys
 from typing import Any, Final
 
 import probatio
 
-from custom_components.home_agent import connection, const, services
+from custom_components.home_agent import const, services
 from custom_components.home_agent.config import adding, schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import MENUS
@@ -29,10 +28,9 @@ from homeassistant.helpers.selector import (
     TimeSelector,
 )
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-ENGLISH: Final[dict[str, Any]] = json.loads(
-    (ROOT / "custom_components" / DOMAIN / "translations" / "en.json").read_text(encoding="utf-8")
-)
+from .generated import ROOT, TRANSLATIONS, write_or_check
+
+ENGLISH: Final[dict[str, Any]] = json.loads((TRANSLATIONS / "en.json").read_text(encoding="utf-8"))
 EMPTY: Final = "\u2013"
 FORMS: Final = {
     "Connection": ("config.step.user", schemas.CONNECTION),
@@ -69,9 +67,6 @@ ABOUT: Final = {
     const.CONF_PRICE_CACHED: "Per million tokens from the server's cache. Empty: as other prompt tokens.",
     const.CONF_PRICE_ANSWER: "Per million tokens that the model writes, including its thinking.",
     const.CONF_VECTOR_TOKEN: "Sent as `X-Chroma-Token` and as `Authorization: Bearer`.",
-    const.CONF_PROXY_HEADERS: (
-        "One per line as name: value, or a JSON object. At most {headers}. They win over the key."
-    ),
 }
 """What a table says instead of the help of a form, where that assumes what the form shows around it."""
 
@@ -116,9 +111,7 @@ def option_rows(heading: str) -> Rows:
         fields = (*fields, adding.model_fields([])[0])
     for field in fields:
         label, about = texts[field.key]
-        about = ABOUT.get(field.key, about).format_map(
-            {**schemas.EXAMPLES, "headers": connection.MAX_HEADERS}
-        )
+        about = ABOUT.get(field.key, about).format_map(schemas.EXAMPLES)
         yield f"`{field.key}`", label, shown_default(field.key), shown_values(field), about
 
 
@@ -192,20 +185,6 @@ def generated(page: str, written: str) -> str:
     return written
 
 
-def main() -> int:
-    """Write the tables, or only say whether they differ."""
-    differing = []
-    for page in TABLES:
-        written = (ROOT / page).read_text(encoding="utf-8")
-        new = generated(page, written)
-        if new != written:
-            differing.append(page)
-            if "--check" not in sys.argv:
-                (ROOT / page).write_text(new, encoding="utf-8")
-    for page in differing:
-        print(f"{page}: {'differs from the code' if '--check' in sys.argv else 'written'}")
-    return int(bool(differing) and "--check" in sys.argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    pages = {ROOT / page: generated(page, (ROOT / page).read_text(encoding="utf-8")) for page in TABLES}
+    sys.exit(write_or_check(pages))

@@ -7,8 +7,8 @@ import re
 import sys
 from typing import Any, Final
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-TRANSLATIONS: Final = ROOT / "custom_components" / "home_agent" / "translations"
+from .generated import TRANSLATIONS, write_or_check
+
 VARIANTS: Final[Mapping[str, dict[str, Any]]] = json.loads(
     Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
 )
@@ -43,19 +43,5 @@ def _mapped(tree: Any, change: Callable[[str], str]) -> Any:
     return change(tree)
 
 
-def main() -> int:
-    """Write the variants, or only say which are not up to date."""
-    differing = []
-    for variant in VARIANTS:
-        file, new = TRANSLATIONS / f"{variant}.json", varied(variant)
-        if not file.exists() or file.read_text(encoding="utf-8") != new:
-            differing.append(variant)
-            if "--check" not in sys.argv:
-                file.write_text(new, encoding="utf-8")
-    for variant in differing:
-        print(f"{variant}: {'is not up to date' if '--check' in sys.argv else 'written'}")
-    return int(bool(differing) and "--check" in sys.argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check({TRANSLATIONS / f"{variant}.json": varied(variant) for variant in VARIANTS}))

@@ -8,7 +8,8 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 from custom_components.home_agent.config import adding, probe
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.runtime import DATA_SHARED
-from custom_components.home_agent.self_test.cases import Capability, cases
+from custom_components.home_agent.self_test.cases import cases
+from custom_components.home_agent.self_test.kept import Capability
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
 from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.data_entry_flow import EVENT_DATA_ENTRY_FLOW_PROGRESS_UPDATE, FlowResultType

@@ -133,6 +133,11 @@ DERIVED = {
 }
 
 
+@for_each("name", DERIVED)
+def test_what_is_derived_is_what_was_decided(name: str) -> None:
+    assert DERIVED[name]() == RECORDED[name]
+
+
 def test_an_action_means_the_same_everywhere() -> None:
     """Nothing opens in one domain and closes in another, so that its name tells which way it moves."""
     seen: dict[str, bool] = {}

@@ -5,21 +5,14 @@ from http import HTTPStatus
 import json
 from typing import Any
 
-import pytest
-
 from scripts.lib.agent import (
-    FlowError,
-    add_entry,
     entries,
-    field_names,
-    fill,
     open_options,
     option_pages,
     reload,
     save_page,
     set_options,
 )
-from scripts.lib.client import CallError
 from tests.helpers.checks import every
 from tests.servers.model_server import on_path
 from tests.servers.replies import Reply, reset, status, text
@@ -42,17 +35,6 @@ async def test_house_is_furnished(household: Household) -> None:
     assert {floor["name"] for floor in floors} == {"Ground floor", "First floor", "Outside"}
     areas = await household.client.command("config/area_registry/list")
     assert all(area["floor_id"] for area in every(areas))
-
-
-async def test_same_server_is_refused_twice(household: Household) -> None:
-    with pytest.raises(FlowError, match="already_configured"):
-        await add_entry(household.client, household.connection)
-    assert [entry["entry_id"] for entry in await entries(household.client)] == [household.entry_id]
-
-
-async def test_server_that_is_not_there_is_told_in_the_form(household: Household) -> None:
-    with pytest.raises(FlowError, match="llm_base_url"):
-        await add_entry(household.client, household.connection | {"llm_base_url": "http://127.0.0.1:9/v1"})
 
 
 async def test_every_options_page_opens_and_saves(household: Household) -> None:
@@ -109,47 +91,11 @@ async def test_answer_is_streamed_as_it_comes(household: Household) -> None:
     assert len([delta for delta in answer.deltas if delta.get("content")]) > 1
 
 
-async def test_conversation_goes_on(household: Household) -> None:
-    first = await household.say("My name is Anna")
-    await household.say("What is my name?", first.conversation_id)
-    assert "My name is Anna" in json.dumps(household.requests("What is my name?")[-1].messages)
-
-
 async def test_what_is_not_exposed_stays_shut(household: Household) -> None:
     household.teach("tool cabinet", switch("lock.tool_cabinet", "unlock"), "I cannot do that.")
     await household.say("Unlock the tool cabinet")
     assert await household.state("lock.tool_cabinet") == "locked"
     assert "lock.tool_cabinet" not in json.dumps(household.requests("Unlock the tool cabinet")[0].messages)
-
-
-async def test_process_service_answers(household: Household) -> None:
-    household.teach("Say hello", text("Hello."))
-    response = await household.client.call("home_agent.process", {"text": "Say hello"}, response=True)
-    assert response["response"] == "Hello."
-    assert response["conversation_id"]
-
-
-async def test_tool_service_goes_through_the_guard(household: Household) -> None:
-    call = {"tool_name": "ha_control", "parameters": {"action": "unlock", "entity_id": "lock.tool_cabinet"}}
-    try:
-        result = await household.client.call("home_agent.execute_tool", call, response=True)
-    except CallError:
-        result = {"success": False}
-    assert result["success"] is False
-    assert await household.state("lock.tool_cabinet") == "locked"
-
-
-async def test_diagnostics_hold_no_key(household: Household) -> None:
-    dump = await household.client.rest("GET", f"diagnostics/config_entry/{household.entry_id}")
-    assert "home_agent" in json.dumps(dump)
-    assert KEY not in json.dumps(dump)
-
-
-async def test_entry_reloads(household: Household) -> None:
-    await reload(household.client, household.entry_id)
-    assert (await entries(household.client))[0]["state"] == "loaded"
-    household.teach("Are you there?", text("Still here."))
-    assert (await household.say("Are you there?")).text == "Still here."
 
 
 async def test_model_that_is_gone_costs_a_sentence_only(household: Household) -> None:
@@ -219,17 +165,3 @@ async def test_log_has_no_complaints(household: Household) -> None:
     log = household.home.log.read_text(encoding="utf-8")
     assert KEY not in log
     assert [line for line in household.complaints() if REFUSED not in line] == []
-
-
-def test_forms_are_filled_as_a_person_would() -> None:
-    schema = [
-        {"name": "url", "required": True},
-        {"name": "kept", "description": {"suggested_value": 3}, "default": 1},
-        {
-            "name": "more",
-            "type": "expandable",
-            "schema": [{"name": "depth", "default": 2}, {"name": "empty"}],
-        },
-    ]
-    assert fill(schema, {"url": "x"}) == {"url": "x", "kept": 3, "more": {"depth": 2}}
-    assert field_names(schema) == {"url", "kept", "depth", "empty"}

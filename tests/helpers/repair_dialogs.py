@@ -1,17 +1,20 @@
 """The dialogs of repair issues."""
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import CLIENT_ID, MockUser
+from pytest_homeassistant_custom_component.common import CLIENT_ID, MockUser, async_fire_time_changed
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.watching.unmatched import CALM_SECONDS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
+from homeassistant.util import dt as dt_util
 
 
 class Dialog:
@@ -69,3 +72,9 @@ def only(hass: HomeAssistant, key: str) -> str:
     """Return the id of the one issue of a kind."""
     (found,) = issues(hass, key)
     return found
+
+
+async def settle(hass: HomeAssistant) -> None:
+    """Let what waits for calm look at the names in options."""
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=CALM_SECONDS + 1))
+    await hass.async_block_till_done(wait_background_tasks=True)

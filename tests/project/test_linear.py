@@ -1,7 +1,4 @@
-"""Every pattern and every reader of text takes time in proportion to the length of the text.
-
-Nothing is listed here: a new pattern, and a new reader in one of the modules below, is tried as well.
-"""
+"""Every pattern takes time in proportion to the length of the text. A new one is tried as well."""
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
@@ -13,14 +10,12 @@ from pathlib import Path
 import pkgutil
 import re
 from types import ModuleType
-from typing import Any, cast, get_type_hints
+from typing import Any, cast
 
 import pytest
 
 import custom_components.home_agent as package
 from custom_components.home_agent import regex
-from custom_components.home_agent.agent.rounds import may_answer_order
-from custom_components.home_agent.agent.speech import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
 from tests.helpers.checks import for_each
 from tests.helpers.growth import LENGTH, too_slow
@@ -153,77 +148,3 @@ def test_every_pattern_is_linear(part: int) -> None:
         if problem := too_slow(runs(name, pattern), strings, is_bytes=is_bytes, most=most):
             slow[name[:100]] = problem
     assert slow == {}
-
-
-READERS = (
-    *("agent.speech", "context.window", "inference.transport", "texts"),
-    *("memory.extractor", "memory.sentences"),
-    *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.own_values"),
-    *("safety.sanitizer.private_names", "safety.sanitizer.sanitizer"),
-    *("tools.calls.repair", "context.kind_lines"),
-    *("timespans", "tools.control.values", "when"),
-    *("knowledge.names", "tools.resolving.resolver", "texts", "vector.lexical"),
-)
-"""Modules whose public functions read text."""
-ELSEWHERE = {"clean", "read_candidates"}
-"""Read long texts in a worker thread only, or replies that the limit of tokens keeps short."""
-
-
-def readers() -> Iterator[tuple[str, Callable[[Any], object]]]:
-    """Yield the public functions that take one text, and nothing else that has no default."""
-    for name in READERS:
-        module = importlib.import_module(f"{package.__name__}.{name}")
-        for key, function in inspect.getmembers(module, inspect.isfunction):
-            if key.startswith("_") or function.__module__ != module.__name__ or key in ELSEWHERE:
-                continue
-            needed = [
-                parameter
-                for parameter in inspect.signature(function).parameters.values()
-                if parameter.default is parameter.empty
-            ]
-            if needed and needed[0].annotation in (str, "str", Any, object):
-                yield f"{name}.{key}", _bound(function, len(needed))
-
-
-def _bound(function: Callable[..., object], needed: int) -> Callable[[Any], object]:
-    """Return a reader of one text; its other arguments are the simplest that may be given."""
-    hints = get_type_hints(function)
-    names = list(inspect.signature(function).parameters)[1:needed]
-    given = [_simplest(hints.get(name)) for name in names]
-
-    def read(text: Any) -> object:
-        try:
-            return function(text, *given)
-        except Exception:  # noqa: BLE001 - a refusal is as good as an answer
-            return None
-
-    return read
-
-
-def _simplest(hint: Any) -> Any:
-    return {str: "en", int: 10, float: 1.0, bool: False}.get(hint)
-
-
-@pytest.mark.parametrize(("name", "read"), [pytest.param(*found, id=found[0]) for found in readers()])
-def test_every_reader_is_linear(name: str, read: Callable[[Any], object]) -> None:
-    """Of whatever a model, a person or a service may hand over."""
-    assert too_slow(read, STRINGS) == "", name
-
-
-def test_calls_in_text_are_read_in_linear_time() -> None:
-    """Whatever a model may write where a call is expected."""
-
-    def read(text: str) -> object:
-        return CallText(text, alone=True).read(bool)
-
-    calls = ['{"name": "a", ', "f(", 'f("', "f{", "[f(", "{'", 'f{a:<|"|>', "<function=f>", "f\na: 1\n"]
-    assert too_slow(read, [*STRINGS, *calls]) == ""
-
-
-def test_answers_are_judged_in_linear_time() -> None:
-    """Whatever a model may answer, also without an end of a word or of a sentence."""
-
-    def judge(text: str) -> object:
-        return may_answer_order(text, "en")
-
-    assert too_slow(judge, [*STRINGS, "x", "I have ", "done, ", "is on. "]) == ""

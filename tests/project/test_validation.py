@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 import re
-import struct
 from typing import Any
 
 from awesomeversion import AwesomeVersion, AwesomeVersionStrategy
@@ -29,13 +28,6 @@ HACS_KEYS = {
     *("content_in_root", "country", "filename", "hacs", "hide_default_branch", "homeassistant", "name"),
     *("persistent_directory", "render_readme", "zip_release"),
 }
-
-
-def png_size(file: Path) -> tuple[int, int]:
-    """Return width and height of a PNG."""
-    head = file.read_bytes()[:24]
-    assert head[:8] == b"\x89PNG\r\n\x1a\n"
-    return struct.unpack(">II", head[16:24])
 
 
 def test_manifest() -> None:
@@ -87,13 +79,3 @@ def test_hacs_file() -> None:
         AwesomeVersion(hacs["homeassistant"], ensure_strategy=[AwesomeVersionStrategy.CALVER]) >= "2026.10.0"
     )
     assert not hacs.get("zip_release") or hacs.get("filename")
-
-
-def test_brand() -> None:
-    for name, size in (("icon.png", 256), ("icon@2x.png", 512)):
-        assert png_size(INTEGRATION / "brand" / name) == (size, size)
-    for name in ("logo", "dark_logo"):
-        width, height = png_size(INTEGRATION / "brand" / f"{name}.png")
-        assert 128 <= height <= 256
-        assert width > height
-        assert png_size(INTEGRATION / "brand" / f"{name}@2x.png")[1] == 2 * height

@@ -18,7 +18,7 @@ from homeassistant.helpers import (
 )
 from tests.helpers.checks import for_each
 from tests.helpers.options_pages import is_saved, page, save, selector_of, shown
-from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
+from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only, settle
 from tests.helpers.secure_house import SecureHouse
 
 __all__ = ["dialog"]
@@ -269,7 +269,7 @@ async def test_what_stops_matching_is_an_issue(
     assert told() == ["`area:gone`"]
     fr.async_get(hass).async_delete("upstairs")
     lr.async_get(hass).async_delete("party")
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
     assert told() == ["`upstairs`", "`party`", "`area:gone`"]
 
     registry.async_update_entity("person.anna", new_entity_id="person.anne")
@@ -277,7 +277,7 @@ async def test_what_stops_matching_is_an_issue(
     assert state
     hass.states.async_remove("person.anna")
     hass.states.async_set("person.anne", state.state, state.attributes)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await settle(hass)
     assert "`person.anna` → `person.anne`" in told()
     await (await dialog()).mend(only(hass, RULES))
     stored = agent.entry.options["policy_choices"]

@@ -177,10 +177,6 @@ class TestClearConversation:
             await call(hass, "clear_conversation", admin, person="person.nobody")
 
 
-class TestReloadContext:
-    """home_agent.reload_context."""
-
-
 class TestExecuteTool:
     """home_agent.execute_tool: as the model would, with the same checks."""
 

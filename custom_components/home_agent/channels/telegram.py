@@ -49,7 +49,7 @@ from ..safety.confirmation import (
 )
 from ..safety.journal import MAX_ENTRIES, AuditKind
 from ..tools.own_calls import TELEGRAM, async_telegram
-from ..tools.recipients import ChatQuestion, async_register_chats, user_id_of
+from ..tools.recipients import CHAT, ChatQuestion, async_register_chats, user_id_of
 from .asking import NO, YES, meant
 
 OURS: Final = "home_agent"
@@ -699,7 +699,6 @@ class TelegramBridge:
         return "\n".join(lines) or await self._async_say("telegram_no_searches")
 
 
-CHAT: Final = "chat_id"
 """Key of the items of the option, beside the person."""
 
 

@@ -29,10 +29,11 @@ from homeassistant.helpers.selector import (
     TextSelectorConfig,
     TextSelectorType,
 )
+from homeassistant.helpers.template import is_template_string
 from homeassistant.util.language import matches
 
 from .. import const
-from ..connection import is_cloud, is_template
+from ..connection import is_cloud
 from ..errors import InvalidInput
 from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
@@ -161,7 +162,7 @@ def azure_version(text: str) -> str | None:
 
 def is_saved_secret(value: str | None) -> bool:
     """Return whether a value is a secret, which no form shows; a template is shown as it is."""
-    return value is not None and value != "" and not is_template(value)
+    return value is not None and value != "" and not is_template_string(value)
 
 
 def clean_duration(value: str) -> str:

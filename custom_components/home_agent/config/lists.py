@@ -18,12 +18,11 @@ from homeassistant.helpers.selector import (
     SelectSelectorConfig,
 )
 
-from ..channels.telegram import CHAT
 from ..const import CONF_POLICY_PINS
 from ..errors import InvalidInput
 from ..knowledge.speaker import DEVICE, PERSON
 from ..safety.rules import PIN
-from ..tools.recipients import APP, NOTIFY, TARGETS
+from ..tools.recipients import APP, CHAT, NOTIFY, TARGETS
 from .fields import as_items, key
 
 

@@ -559,7 +559,7 @@ class ConversationHistoryManager(EntryStore[Conversations]):
         if (conversation := self.find(entry_id, history_id)).turns:
             self._entries[entry_id][history_id] = conversation.with_summary(summary)
             if any(turn.persist for turn in conversation.turns):
-                self._store.schedule()
+                self.schedule()
 
     @callback
     def append_turn(self, entry_id: str, history_id: str, turn: StoredTurn) -> None:
@@ -569,7 +569,7 @@ class ConversationHistoryManager(EntryStore[Conversations]):
         conversations[history_id] = conversation.with_turn(turn)
         conversations.bound()
         if turn.persist:
-            self._store.schedule()
+            self.schedule()
 
     @callback
     def find(self, entry_id: str, history_id: str) -> Conversation:
@@ -586,9 +586,9 @@ class ConversationHistoryManager(EntryStore[Conversations]):
         removed = self._remove(entry_id, lambda key, _conversation: history_id in (None, key))
 
         async def clear_disk() -> None:
-            await self._store.async_flush()
+            await self.async_flush()
             if entry_id is None and history_id is None:
-                await self._store.async_forget_set_aside()
+                await self.async_forget_set_aside()
 
         self._hass.async_create_task(clear_disk(), "home_agent clear history")
         return removed
@@ -618,7 +618,7 @@ class ConversationHistoryManager(EntryStore[Conversations]):
         conversations.clear()
         conversations.update((key, conversation) for key, conversation in kept.items() if conversation)
         if gone := before - sum(len(conversation.turns) for conversation in conversations.values()):
-            self._store.schedule()
+            self.schedule()
         return gone
 
     @callback
@@ -637,7 +637,7 @@ class ConversationHistoryManager(EntryStore[Conversations]):
                 del conversations[key]
             removed += len(unwanted)
         if removed:
-            self._store.schedule()
+            self.schedule()
         return removed
 
     def _migrate(self, _major: int, _minor: int, data: Any) -> Content:

@@ -1,7 +1,7 @@
 """The structure of the facts about a domain, what is derived from them, and what several domains share."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -46,6 +46,8 @@ STATE: Final = "state"
 """Stands in for an attribute name and means the state itself."""
 UNKNOWN_SERVICE: Final = ""
 """Placeholder for a service that is unknown before it is called."""
+
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 type Changed = frozenset[str]
 """Names of the attributes that differ, and STATE if the state does."""
@@ -104,13 +106,11 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """One action that a model can ask for."""
 
     service: str | None
     """The service, or None if the parameters alone say what is called."""
-    _: KW_ONLY
     expected: frozenset[str] = frozenset()
     """States that show success; empty if the state does not tell."""
     unexpected: frozenset[str] = frozenset()
@@ -131,10 +131,10 @@ class Action:
     """What an entity with one of these features is said to be able to do."""
     leader: str = ""
     """The parameter with a group; its first entity is called for all of them."""
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = NOTHING
     adds: Callable[[State], Mapping[str, Any]] | None = None
     """Returns more data, which depends on the entity; raises ValidationError where there is nothing to do."""
-    shown: Mapping[str, Any] = field(default_factory=dict)
+    shown: Mapping[str, Any] = NOTHING
     """Attributes that show success, where the entity has them."""
     is_on_its_way: Callable[[State], bool] | None = None
     """Returns whether it is at work, where the state does not show it."""
@@ -148,8 +148,7 @@ class Action:
     """Whether it does something although the state shows it already, such as to unlatch an unlocked door."""
 
 
-@dataclass(frozen=True, slots=True)
-class ControlParameter:
+class ControlParameter(NamedTuple):
     """One parameter of an action."""
 
     kind: str
@@ -160,7 +159,6 @@ class ControlParameter:
     """State attribute that shows it, or STATE."""
     features: str = ""
     """Features of which the entity needs one; see `features.py`."""
-    _: KW_ONLY
     ability: str | None = None
     """What an entity that has it is said to be able to do; None for its name if it needs a feature."""
     aliases: str = ""
@@ -179,8 +177,7 @@ class ControlParameter:
     """Whether `restore_settings` restores it; False where the domain's own rule does."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueStep:
+class ValueStep(NamedTuple):
     """How a value is raised or lowered."""
 
     parameter: str
@@ -188,7 +185,6 @@ class ValueStep:
     """Size of a step where nothing else is known."""
     attribute: str | None = None
     """State attribute with the entity's own step."""
-    _: KW_ONLY
     least: float = 0
     """The least size of a step, where the entity's own is smaller."""
     ends: tuple[str, ...] = ()
@@ -200,11 +196,10 @@ class ValueStep:
     it; None where the value is set instead."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduced:
+class Reproduced(NamedTuple):
     """What Home Assistant calls to bring an entity into a state that a scene holds."""
 
-    states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    states: Mapping[str, tuple[str, ...]] = NOTHING
     """The services by state."""
     other: tuple[str, ...] = ()
     """The services for every other state; none where core ignores such a state."""
@@ -219,14 +214,14 @@ class DomainFacts:
     name: str
     """The domain in Home Assistant."""
 
-    actions: Mapping[str, Action] = MappingProxyType({})
+    actions: Mapping[str, Action] = NOTHING
     """What models may do, by name. What is not here cannot be called."""
-    parameters: Mapping[str, ControlParameter] = MappingProxyType({})
+    parameters: Mapping[str, ControlParameter] = NOTHING
     """The parameters of these actions, in the order of their calls."""
     rooms: WorkInRooms | None = None
     """How it works in single rooms, if it can; a room in a call then says where to work."""
     groups: Grouping | None = None
-    fields: Mapping[str, str] = MappingProxyType({})
+    fields: Mapping[str, str] = NOTHING
     """The fields of the control tool that models are offered for parameters: names or aliases of these, and
     the ability that an entity needs for each; empty if none. Others are given as `parameters`."""
     synonyms: frozenset[str] = frozenset()
@@ -251,7 +246,7 @@ class DomainFacts:
     """Services that only answer."""
     untargeted: frozenset[str] = frozenset()
     """Services that take no target; who may read the entities of their calls may call them."""
-    comes_to: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    comes_to: Mapping[str, Mapping[str, str]] = NOTHING
     """What services do to entities of other kinds, by whose rules they are judged as well: to their targets,
     under an empty key, and to the entity that a key of their data names."""
     lasting: frozenset[str] = frozenset()
@@ -266,14 +261,14 @@ class DomainFacts:
     reaching: frozenset[str] = frozenset()
     """Services whose data may name an address."""
 
-    device_actions: Mapping[str, str] = MappingProxyType({})
+    device_actions: Mapping[str, str] = NOTHING
     """Services of Home Assistant's device actions whose type is neither an action here nor their name."""
 
     is_protected: bool = False
     """Whether it secures access, water or alarms, so that a guess never moves it."""
     guarded_classes: frozenset[str] = frozenset()
     """Device classes of entrances, if not every entity of the domain is one."""
-    directions: Mapping[str, bool] = MappingProxyType({})
+    directions: Mapping[str, bool] = NOTHING
     """Services that are not an action: True if they open, False if they close."""
 
     restore: RestoreRule | None = None
@@ -285,7 +280,7 @@ class DomainFacts:
     take_back: TakeBackRule | None = None
     """How calls that show in no state are taken back."""
 
-    told: Mapping[str, str] = MappingProxyType({})
+    told: Mapping[str, str] = NOTHING
     """The sentences that tell of its actions, where they are not those of `tools/control/telling.py`."""
     say: Callable[[State], str] | None = None
     """Returns the state itself in words; None if the state and its unit are enough."""
@@ -298,15 +293,12 @@ class DomainFacts:
     reported: tuple[str, ...] | None = None
     """Attributes that a query answers without being asked for them; None if nothing is known of them."""
 
-    abilities: Mapping[str, str] = MappingProxyType({})
+    abilities: Mapping[str, str] = NOTHING
     """Features without an action or parameter, by their names."""
     find_abilities: Callable[[Mapping[str, Any]], Iterator[str]] | None = None
     """Yields abilities from the attributes of an entity."""
     describing: tuple[str, ...] = ()
     """Attributes that `find_abilities` reads."""
-    features_vary: bool = False
-    """Whether the features come and go with the state, so that abilities are remembered."""
-
     restricted: tuple[str, ...] = ()
     """Rules of the default policy for actions that require a confirmation."""
     unrestricted: tuple[str, ...] = ()
@@ -321,20 +313,20 @@ class DomainFacts:
     reproduced: Reproduced | None = None
     """How a scene brings an entity into a state."""
 
-    several: Mapping[str, str] = MappingProxyType({})
+    several: Mapping[str, str] = NOTHING
     """What several entities are called where that is not the domain with an s, by device class."""
     counted: str = ""
     """The word for entities whose state is none of AT_REST, where `active` means fewer states."""
-    measures: Mapping[str, str] = MappingProxyType({})
+    measures: Mapping[str, str] = NOTHING
     """Attributes with a measurement, by the device class of a sensor that would show the same."""
 
     active: str = ""
     """The state whose time is counted in summaries of the day."""
-    acts: Mapping[str, str] = MappingProxyType({})
+    acts: Mapping[str, str] = NOTHING
     """States, and what a person did to bring them about. Movement counts from its start."""
     other_act: str | None = None
     """The meaning of any other state; None if it is never set on purpose."""
-    suggested: Mapping[str, str] = MappingProxyType({})
+    suggested: Mapping[str, str] = NOTHING
     """Acts that an automation can take over, and the services for them."""
 
     in_everything: bool = False
@@ -343,8 +335,6 @@ class DomainFacts:
     """Whether "turn everything off" includes it."""
     choices: tuple[str, ...] = ()
     """The attributes with what can be chosen, told of an entity that is asked about alone."""
-    has_category: bool = False
-    """Whether its entities are settings or diagnostics by themselves, although people ask about them."""
     moves: bool = False
     """Whether it is not where its area is, such as a vacuum at work."""
     is_lively: bool = False

@@ -63,11 +63,6 @@ def _details(state: State) -> Iterator[str]:
     yield from text_of("preset_mode", state, unless={"none"})
 
 
-def _abilities(known: Mapping[str, Any]) -> Iterator[str]:
-    if known.get("hvac_modes"):
-        yield "hvac_mode"
-
-
 def _restore(was: FormerState) -> ServiceCalls:
     """Yield mode and settings; the settings first where the mode is going to be off."""
     mode = [("set_hvac_mode", {"hvac_mode": was.state})] if STATE in was.changed else []
@@ -132,6 +127,7 @@ CLIMATE = DomainFacts(
             "hvac_mode",
             "set_hvac_mode",
             STATE,
+            ability="hvac_mode",
             choices="hvac_modes",
             aliases="mode operation_mode hvac",
             has_few_choices=True,
@@ -182,7 +178,6 @@ CLIMATE = DomainFacts(
         "preset_mode",
         "fan_mode",
     ),
-    find_abilities=_abilities,
     describing=("hvac_modes",),
     contained=ANY,
     reproduced=Reproduced(other=("set_hvac_mode",)),

@@ -215,7 +215,6 @@ MEDIA_PLAYER = DomainFacts(
     details=_details,
     reported=("media_title", "media_artist", "app_name", "source", "volume_level", "is_volume_muted"),
     abilities={"play_media": "PLAY_MEDIA", "group": "GROUPING"},
-    features_vary=True,
     contained=ANY,
     reproduced=Reproduced(
         states={

@@ -68,7 +68,6 @@ UPDATE = DomainFacts(
     restricted=("update.install",),
     say=lambda state: pick(BINARY_WORDS["update"], state.state),
     details=_details,
-    has_category=True,
     counted="available",
     reported=("installed_version", "latest_version", "release_summary"),
     abilities={"version": "SPECIFIC_VERSION"},

@@ -188,7 +188,7 @@ _CHOICE: Final = lazy_regex(r"[\w .+-]{1,20}")
 def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None = None) -> EntityRecord:
     """Return the record of an entity, which need not be in the registry.
 
-    `previous` keeps abilities that this kind of entity shows only in some states.
+    `previous` keeps abilities that an entity shows only in some states, such as a player that is on.
     """
     entry = er.async_get(hass).async_get(state.entity_id)
     attributes = state.attributes
@@ -209,7 +209,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         entry.capabilities if entry else None,
         entry.supported_features if entry else 0,
     )
-    if previous is not None and DOMAINS[state.domain].features_vary:
+    if previous is not None:
         abilities = tuple(sorted({*abilities, *previous.abilities}))
     choices = choices_of(state.domain, attributes, entry.capabilities if entry else None)
     device_class = known_class(attributes.get("device_class"))

@@ -84,12 +84,6 @@ async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
             withdraw(hass, f"{key}_{agent.entry_id}")
 
 
-async def async_stop_agent(agent: Agent) -> None:
-    """Write what an agent has not yet written, and end what waits."""
-    await agent.runtime_data.log.async_flush()
-    await agent.runtime_data.confirmations.async_stop()
-
-
 async def async_hide_panel(hass: HomeAssistant) -> None:
     """Take the panel away where no agent wants it any more."""
     entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
@@ -102,34 +96,24 @@ async def async_hide_panel(hass: HomeAssistant) -> None:
 def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
     data = agent.runtime_data
 
-    @callback
-    def prune(*_: object) -> None:
+    async def tidy(now: datetime) -> None:
         days = data.settings[const.CONF_HISTORY_RETENTION_DAYS]
         data.shared.history.prune(days, agent.entry_id)
         if days > 0:
-            data.turn_log.prune(dt_util.utcnow() - timedelta(days=days))
-        agent.async_create_background_task(hass, data.log.async_prune(days), "home_agent log")
+            data.turn_log.prune(now - timedelta(days=days))
+        data.shared.sessions.of(agent.entry_id).expire(data.settings[const.CONF_SESSION_TIMEOUT], now)
+        await data.log.async_prune(days)
+        if not isinstance(agent, FurtherAgent):
+            await async_look_after_kept(hass, now)
 
-    async def look(now: datetime) -> None:
-        await async_look_after_kept(hass, now)
-
-    if not isinstance(agent, FurtherAgent):
-        agent.async_on_unload(async_track_time_interval(hass, look, timedelta(days=1)))
-    prune()
-    agent.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
-
-    @callback
-    def expire(now: datetime) -> None:
-        timeout = data.settings[const.CONF_SESSION_TIMEOUT]
-        data.shared.sessions.of(agent.entry_id).expire(timeout, now)
-
-    agent.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
+    agent.async_create_background_task(hass, tidy(dt_util.utcnow()), "home_agent tidying")
+    agent.async_on_unload(async_track_time_interval(hass, tidy, timedelta(hours=1)))
     if data.owns_memory and (interval := read_span(data.settings[const.CONF_MEMORY_CLEANUP])):
 
-        async def tidy(now: datetime) -> None:
+        async def forget_old(now: datetime) -> None:
             await data.memories.async_tidy(now)
 
-        agent.async_on_unload(async_track_time_interval(hass, tidy, interval))
+        agent.async_on_unload(async_track_time_interval(hass, forget_old, interval))
 
 
 PROBED: Final = (const.CONF_PROBED_CONTEXT_SIZE, const.CONF_PROBED_TOOL_CALLING)
@@ -171,8 +155,7 @@ ISSUE: Final = "memories_kept"
 async def async_forget_removed(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Forget the further agents of a connection that were removed since it was set up last."""
     shared = hass.data[DATA_SHARED]
-    known = {entry.entry_id, *entry.subentries}
-    gone = [agent_id for agent_id in shared.agents.of_connection(entry.entry_id) if agent_id not in known]
+    gone = shared.agents.of_connection(entry.entry_id).keys() - {entry.entry_id, *entry.subentries}
     for agent_id in gone:
         await async_forget_agent(hass, shared, agent_id, entry.entry_id)
     for store in shared.stores if gone else ():
@@ -200,18 +183,11 @@ async def async_forget_agent(
     for store in shared.stores:
         if isinstance(store, EntryStore) and store not in remembering:
             store.forget(agent_id)
-    if heir is not None and any(_kept(shared, agent_id).values()):
+    if heir is not None and any(shared.kept_of(agent_id)):
         record.note_removed()
         report_kept(hass, shared, agent_id)
     else:
         _erase(hass, shared, agent_id)
-
-
-def _kept(shared: SharedData, agent_id: str) -> Mapping[str, int]:
-    return {
-        "memories": len(shared.memories.of(agent_id).records()),
-        "profile": len(shared.profiles.of(agent_id).records()),
-    }
 
 
 @callback
@@ -219,15 +195,15 @@ def report_kept(hass: HomeAssistant, shared: SharedData, agent_id: str) -> None:
     """Ask in a repair issue what becomes of the memories of a removed agent."""
     record = shared.agents.of(agent_id)
     removed = record.removed_at or dt_util.utcnow()
-    counts = _kept(shared, agent_id)
+    memories, profile = shared.kept_of(agent_id)
     report(
         hass,
         f"{ISSUE}_{agent_id}",
         ISSUE,
         fix={"agent_id": agent_id},
         title=record.title,
-        memories=str(counts["memories"]),
-        profile=str(counts["profile"]),
+        memories=str(len(memories)),
+        profile=str(len(profile)),
         until=str(dt_util.as_local(removed + timedelta(days=KEPT_DAYS)).date()),
     )
 
@@ -254,9 +230,10 @@ async def async_erase_kept(hass: HomeAssistant, agent_id: str) -> None:
 async def async_give_kept(hass: HomeAssistant, agent_id: str, to: Agent) -> None:
     """Give the memories of a removed agent to another one, which merges what it knows already."""
     shared, data = hass.data[DATA_SHARED], to.runtime_data
-    for memory in shared.memories.of(agent_id).records():
+    memories, profile = shared.kept_of(agent_id)
+    for memory in memories:
         await data.memories.async_adopt(memory)
-    for entry in shared.profiles.of(agent_id).records():
+    for entry in profile:
         await data.profile.async_adopt(entry)
     await async_erase_kept(hass, agent_id)
 

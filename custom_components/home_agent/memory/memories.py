@@ -459,6 +459,6 @@ class MemoryManager(EntryStore[Memories]):
             return super()._read(data)
         stored = list(earlier.values()) if isinstance(earlier, Mapping) else earlier
         memories, problem = read_list(stored, read_earlier_memory)
-        kept = self._make(self._store.schedule)
+        kept = self._make(self.schedule)
         kept.restore(dump(memories))
         return {entries[0].entry_id: kept}, problem

@@ -1,8 +1,8 @@
 """What all commands of the panel share, and those about the agent, its turns and its figures."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import probatio
@@ -28,22 +28,20 @@ EMPTY: Final[Response] = {}
 """The command worked, and there is nothing to show."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRow:
+class CommandRow(NamedTuple):
     """A command of the panel.
 
     A handler that is for everybody checks itself what the user may see and do.
     """
 
     handler: PanelHandler
-    fields: Mapping[Any, Any] = field(default_factory=dict)
+    fields: Mapping[Any, Any] = MappingProxyType({})
     """The fields beside the agent."""
     everybody: bool = False
     """Whether users who are not administrators may use it too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PanelCommand:
+class PanelCommand(NamedTuple):
     """One command of a user. Only administrators may send it, unless it is for everybody."""
 
     hass: HomeAssistant

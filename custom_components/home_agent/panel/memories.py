@@ -102,16 +102,14 @@ async def _async_delete(command: PanelCommand) -> Response:
 
 async def _async_update_entry(command: PanelCommand) -> Response:
     """Update a profile entry. Raises HomeAssistantError if it no longer exists, and for codes."""
-    entry = _profile_entry(command)
-    await command.data.profile.async_note(
-        replace(
-            entry,
-            value=command.fields["value"],
-            sensitivity=Sensitivity(command.fields["sensitivity"]),
-            origin=Origin.TOLD,
-            last_seen=dt_util.utcnow(),
-        )
+    entry = replace(
+        _profile_entry(command),
+        value=command.fields["value"],
+        sensitivity=Sensitivity(command.fields["sensitivity"]),
+        origin=Origin.TOLD,
+        last_seen=dt_util.utcnow(),
     )
+    await command.data.profile.async_note(entry)
     return EMPTY
 
 

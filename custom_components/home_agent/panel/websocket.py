@@ -13,7 +13,7 @@ from homeassistant.components.websocket_api.connection import ActiveConnection
 from homeassistant.components.websocket_api.const import ERR_HOME_ASSISTANT_ERROR, ERR_NOT_FOUND
 from homeassistant.components.websocket_api.decorators import async_response, require_admin
 from homeassistant.components.websocket_api.messages import BASE_COMMAND_MESSAGE_SCHEMA
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
 
@@ -21,15 +21,7 @@ from ..agent.describe import async_error_sentence
 from ..const import CONF_PANEL, DOMAIN
 from ..errors import HomeAgentError
 from ..lifecycle import async_agents, async_find_agent
-from ..runtime import (
-    DATA_SHARED,
-    Agent,
-    FurtherAgent,
-    HomeAgentData,
-    memory_signal,
-    server_signal,
-    turn_signal,
-)
+from ..runtime import DATA_SHARED, Agent, FurtherAgent, HomeAgentData, Topic, signal_of
 from ..safety.confirmation import ActionOutcome, ConfirmationChannel, Confirmations, PendingAction
 from ..settings import async_part
 from . import activity, commands, memories
@@ -51,7 +43,7 @@ class PanelChannel(ConfirmationChannel):
 
     def __init__(self, hass: HomeAssistant, entry_id: str) -> None:
         self._hass = hass
-        self._signal = confirmation_signal(entry_id)
+        self._signal = signal_of(Topic.CONFIRMATIONS, entry_id)
 
     @override
     async def async_ask(self, action: PendingAction) -> None:
@@ -60,11 +52,6 @@ class PanelChannel(ConfirmationChannel):
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         async_dispatcher_send(self._hass, self._signal, action)
-
-
-def confirmation_signal(entry_id: str) -> str:
-    """Return the signal that what waits has changed."""
-    return f"{DOMAIN}_confirmation_{entry_id}"
 
 
 @callback
@@ -142,22 +129,17 @@ def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str,
         connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
         return
 
-    def following(topic: str, signal: str) -> Callable[[], None]:
+    def following(topic: Topic) -> CALLBACK_TYPE:
         @callback
         def tell(action: PendingAction | None = None) -> None:
             user = connection.user
             if action is None or user.is_admin or Confirmations.may_answer(action, user):
-                connection.send_event(msg["id"], {"topic": topic})
+                connection.send_event(msg["id"], {"topic": topic.value})
 
-        return async_dispatcher_connect(hass, signal, tell)
+        return async_dispatcher_connect(hass, signal_of(topic, entry_id), tell)
 
-    ends = [following("confirmations", confirmation_signal(entry_id))]
-    if connection.user.is_admin:
-        ends += [
-            following("turns", turn_signal(entry_id)),
-            following("memories", memory_signal(entry_id)),
-            following("server", server_signal(entry_id)),
-        ]
+    seen_by_admins = (Topic.TURNS, Topic.MEMORIES, Topic.SERVER) if connection.user.is_admin else ()
+    ends = [following(topic) for topic in (Topic.CONFIRMATIONS, *seen_by_admins)]
 
     @callback
     def stop() -> None:

@@ -497,12 +497,12 @@ class PlannedStore(EntryStore[Scheduler]):
         await super().async_load()
         if not (data := await self._old_timers.async_read()):
             return
-        entries, problem = await self._store.hass.async_add_executor_job(self._read, data)
+        entries, problem = await self.hass.async_add_executor_job(self._read, data)
         if problem is not None:
             await self._old_timers.async_set_aside(problem, keep_in_place=True)
         for entry_id, timers in entries.items():
             self.of(entry_id).restore(timers.stored())
-        self._store.schedule()
+        self.schedule()
         if await self.async_flush():
             await self._old_timers.async_remove()
 

@@ -29,7 +29,7 @@ from ..const import (
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..knowledge.speaker import PERSON, Speaker, entity_of_person
-from ..store import KeptStore, StoredFile, dump, load, read_list, read_moment
+from ..store import KeptStore, dump, load, read_list, read_moment
 from ..texts import without_embeds
 from .frozen import (
     CallOrigin,
@@ -231,19 +231,19 @@ class Lost:
     expires_at: datetime
 
 
-class ConfirmationStore(StoredFile):
+class ConfirmationStore(KeptStore):
     """The file of all entries: what waits, and when wrong PINs were tried."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         self._waiting: dict[str, list[dict[str, Any]]] = {}
         """By entry; until an entry is loaded, what it left behind."""
         self._wrong_pins: list[datetime] = []
-        self._store = KeptStore(hass, STORE_KEY, self._content)
+        super().__init__(hass, STORE_KEY, self._content)
 
     @override
     async def async_load(self) -> None:
         """Read the actions that were pending when Home Assistant stopped."""
-        content = await self._store.async_read()
+        content = await self.async_read()
         self._waiting = {key: items for key, items in content.items() if isinstance(items, list)}
         self._wrong_pins, _unread = read_list(self._waiting.pop(WRONG_PINS, []), read_moment)
 
@@ -282,9 +282,7 @@ class ConfirmationStore(StoredFile):
 
     def _save(self) -> None:
         """Write at once: what waits expires within a minute, and a restart must not help to guess a PIN."""
-        self._store.hass.async_create_task(
-            self._store.async_save(self._content()), "home_agent confirmations"
-        )
+        self.hass.async_create_task(self.async_save(self._content()), "home_agent confirmations")
 
     def _content(self) -> dict[str, Any]:
         waiting = {entry_id: list(items) for entry_id, items in self._waiting.items() if items}

@@ -1,17 +1,17 @@
 """What the self-test asks: sentences by capability, and the home that they are about, from `cases.json`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
 import json
 from pathlib import Path
-from typing import Any, Final, Self
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Self
 
 from homeassistant.core import State
 
 from ..context.kind_lines import describe_state
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..languages import nearest
+from .kept import Capability
 
 type Effects = Mapping[str, tuple[str, Mapping[str, Any]]]
 """For each entity the service that has to be called, and the part of its data that counts."""
@@ -21,21 +21,7 @@ _FILE: Final = json.loads(Path(__file__).with_name("cases.json").read_text(encod
 """Read with the module, which the import executor loads."""
 
 
-class Capability(StrEnum):
-    """What is measured, in the order in which it is shown."""
-
-    COMMANDS = "commands"
-    VALUES = "values"
-    SEVERAL = "several"
-    QUESTIONS = "questions"
-    FOLLOW_UPS = "follow_ups"
-    LANGUAGES = "languages"
-    ABSTAINING = "abstaining"
-    HONESTY = "honesty"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(NamedTuple):
     """One sentence."""
 
     name: str
@@ -44,7 +30,7 @@ class Case:
     language: str = _ENGLISH
     before: Sequence[tuple[str, str]] = ()
     """The conversation before the sentence: what was said, and what was answered."""
-    effects: Effects = field(default_factory=dict)
+    effects: Effects = MappingProxyType({})
     """What has to be done, and nothing else; without any, nothing may be done."""
     tries: bool = False
     """Whether a call is allowed that names nothing in the home."""

@@ -1,7 +1,8 @@
-"""The last report of each agent's self-test, kept over restarts, and the test that is running."""
+"""What a self-test measures, and the last report of each agent, kept over restarts."""
 
 import asyncio
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Any, Final
 
 from homeassistant.core import callback
@@ -20,6 +21,19 @@ answer, calls as texts, and seconds to the end of its last answer.
 """
 type Progress = Callable[[int, int], None]
 """Takes how many cases are done, and how many there are."""
+
+
+class Capability(StrEnum):
+    """What is measured, in the order in which it is shown."""
+
+    COMMANDS = "commands"
+    VALUES = "values"
+    SEVERAL = "several"
+    QUESTIONS = "questions"
+    FOLLOW_UPS = "follow_ups"
+    LANGUAGES = "languages"
+    ABSTAINING = "abstaining"
+    HONESTY = "honesty"
 
 
 class SelfTestResult:

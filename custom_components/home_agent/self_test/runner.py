@@ -1,19 +1,21 @@
-"""Asks the configured model every case, and checks the answers; nothing is ever called."""
+"""Asks the configured model every case, checks the answers, and judges the model; nothing is ever called."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 import json
+from statistics import median
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.const import UnitOfTemperature
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
 
 from .. import const
+from ..agent.describe import async_phrase
 from ..agent.rounds import as_tool_input, filter_for, may_answer_order, written_calls
 from ..const import DOMAIN
 from ..context.catalogue import build_catalogue
@@ -43,8 +45,7 @@ from ..tools.ha_control import ControlTool
 from ..tools.ha_query import QueryTool
 from ..tools.resolving.resolver import Target, resolve
 from .cases import Case, cases, house, lines, states
-from .kept import Progress, Report
-from .report import Result, async_report
+from .kept import Capability, Progress, Report
 
 MAX_TOKENS: Final = 160
 """Of one answer: none of them needs more, and a model that never ends is not waited for."""
@@ -57,6 +58,62 @@ MAX_LATE: Final = 2
 TOTAL_SECONDS: Final = 300.0
 BROKEN: Final = frozenset({ErrorKind.MALFORMED, ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_TOO_LONG})
 """Errors that tell something of the model; with others it cannot be judged."""
+GOOD, USABLE, WEAK = 0.9, 0.7, 0.6
+"""Shares of cases: for the verdicts, and of one capability, below which it is named as weak."""
+SLOW_SECONDS: Final = 5.0
+"""A time to the end of an answer from which people assume that nothing happens."""
+TOO_SLOW_SECONDS: Final = 15.0
+MAX_CHARS: Final = 300
+
+
+class ModelAnswer(NamedTuple):
+    """What a model answered: its calls, its words, and when its first token came."""
+
+    calls: Sequence[llm.ToolInput] = ()
+    words: str = ""
+    first: float | None = None
+
+
+class Result(NamedTuple):
+    """What became of one case."""
+
+    row: dict[str, Any]
+    """The case as the report shows it."""
+    first_seconds: float | None
+    is_late: bool
+    """Whether it was broken off because it took too long."""
+
+
+async def async_run_self_test(hass: HomeAssistant, data: HomeAgentData, watch: Progress) -> Report:
+    """Run the self-test of an agent, keep its report and return it; `watch` is told how far it is.
+
+    Who cancels this stops waiting; the test ends when nobody waits any more. Raises LLMError if the server
+    cannot be asked, and ServiceValidationError if the options leave out a tool that the test needs.
+    """
+    kept = data.shared.self_tests.of(data.entry_id)
+    test = SelfTest(hass, data)
+
+    def tell(done: int, total: int) -> None:
+        for each in kept.watchers:
+            each(done, total)
+
+    async def run() -> Report:
+        report = await test.async_run(tell)
+        kept.keep(report)
+        return report
+
+    kept.watchers.append(watch)
+    if kept.task is None or kept.task.done():
+        kept.task = hass.async_create_background_task(run(), "home_agent self-test")
+    running = kept.task
+    try:
+        return await asyncio.shield(running)
+    finally:
+        kept.watchers.remove(watch)
+        if not kept.watchers and not running.done():
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
 
 
 class SelfTest:
@@ -90,7 +147,7 @@ class SelfTest:
         for case in asked:
             progress(len(results), len(asked))
             results.append(await self._async_case(case, CASE_SECONDS if results else FIRST_SECONDS))
-            late = sum(result.late for result in results)
+            late = sum(result.is_late for result in results)
             if late >= MAX_LATE or monotonic() - started > TOTAL_SECONDS:
                 break
         model, language = self._data.settings[const.CONF_MODEL], language or self._hass.config.language
@@ -98,56 +155,57 @@ class SelfTest:
 
     async def _async_case(self, case: Case, seconds: float) -> Result:
         """Return the result of one case that may take so many seconds. Raises LLMError."""
-        turn = _Turn(started=monotonic())
+        started, answer, is_late = monotonic(), ModelAnswer(), False
+        messages: list[Message] = [{"role": "user", "content": case.said}]
         problem: str | None
-        late = False
         try:
             async with asyncio.timeout(seconds):
-                problem = await self._async_problem(case, turn)
+                answer = await self._async_ask(messages, case)
+                problem = await self._async_problem(case, messages, answer)
         except TimeoutError:
-            problem, late = f"no answer within {seconds:.0f} seconds", True
+            problem, is_late = f"no answer within {seconds:.0f} seconds", True
         except ModelServerError as err:
             if err.kind not in BROKEN:
                 raise as_agent_error(err) from err
             problem = f"the server: {err.detail}"
-        return Result(
-            case=case,
-            problem=problem,
-            words=turn.answer.words,
-            calls=[f"{call.tool_name} {json.dumps(call.tool_args)}" for call in turn.answer.calls],
-            seconds=monotonic() - turn.started,
-            first_seconds=None if turn.first is None else turn.first - turn.started,
-            late=late,
-        )
+        row = {
+            "name": case.name,
+            "capability": case.capability.value,
+            "said": case.said,
+            "passed": problem is None,
+            "problem": problem,
+            "answer": answer.words[:MAX_CHARS],
+            "calls": [f"{call.tool_name} {json.dumps(call.tool_args)}"[:MAX_CHARS] for call in answer.calls],
+            "seconds": round(monotonic() - started, 2),
+        }
+        return Result(row, None if answer.first is None else answer.first - started, is_late)
 
-    async def _async_problem(self, case: Case, turn: _Turn) -> str | None:
-        """Ask a case, and return what is wrong with the answer, None if it is right.
-
-        Raises ModelServerError.
-        """
-        messages: list[Message] = [{"role": "user", "content": case.said}]
-        turn.answer, turn.first = await self._async_ask(messages, case)
-        answer = turn.answer
+    async def _async_problem(self, case: Case, messages: list[Message], answer: ModelAnswer) -> str | None:
+        """Return what is wrong with an answer, None if it is right. Raises ModelServerError."""
         if problem := self._wrong(case, answer):
             return problem
         if case.refused:
-            told = answer
             if answer.calls:
                 failed = {"success": False, "result": None, "error": case.refused}
-                told = await self._async_told(case, messages, answer, failed)
-            if not told.calls and claims_success(case, told.words):
-                return f"claims success after an error: {told.words[:200]}"
+                answer = await self._async_after(case, messages, answer, failed)
+            if not answer.calls and claims_success(case, answer.words):
+                return f"claims success after an error: {answer.words[:200]}"
             return None
         words = answer.words
         if case.answers and answer.calls:
             read = {"success": True, "result": list(lines(self._house)), "error": None}
-            told = await self._async_told(case, messages, answer, read)
-            words = f"{words} {told.words}"
-        return unsaid(case, words)
+            words = f"{words} {(await self._async_after(case, messages, answer, read)).words}"
+        spoken = f" {plain(words)} "
+        if wrong := next((word for word in case.wrong if f" {plain(word)} " in spoken), None):
+            return f"says {wrong}"
+        if case.answers and not any(f" {plain(wanted)} " in spoken for wanted in case.answers):
+            return f"does not say {' or '.join(case.answers)}"
+        return None
 
-    async def _async_told(
+    async def _async_after(
         self, case: Case, messages: list[Message], answer: ModelAnswer, result: Mapping[str, Any]
     ) -> ModelAnswer:
+        """Return what the model answers to the result of its calls."""
         results: list[Message] = []
         calls: list[MessageCall] = []
         for call in answer.calls:
@@ -155,10 +213,9 @@ class SelfTest:
             calls.append({"id": call.id, "type": "function", "function": function})
             results.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
         asked: Message = {"role": "assistant", "content": answer.words or None, "tool_calls": calls}
-        return (await self._async_ask([*messages, asked, *results], case))[0]
+        return await self._async_ask([*messages, asked, *results], case)
 
-    async def _async_ask(self, messages: Sequence[Message], case: Case) -> tuple[ModelAnswer, float | None]:
-        """Return an answer, and when its first token came. Raises ModelServerError."""
+    async def _async_ask(self, messages: Sequence[Message], case: Case) -> ModelAnswer:
         speech = filter_for(self._tools, voice=False)
         words, calls, first = "", [], None
         async with aclosing(self._data.router.primary.stream(self._request(messages, case))) as deltas:
@@ -168,33 +225,24 @@ class SelfTest:
                 words += speech.feed(delta.content).text
                 calls += [as_tool_input(call) for call in delta.tool_calls]
         words += speech.flush().text
-        return ModelAnswer(tuple(calls or written_calls(speech, self._tools)), words.strip()), first
+        return ModelAnswer(calls or written_calls(speech, self._tools), words.strip(), first)
 
     def _request(self, messages: Sequence[Message], case: Case) -> ChatRequest:
-        data, window = self._data, self._data.context.window
+        data, settings, window = self._data, self._data.settings, self._data.context.window
         budget = window.budget()
         catalogue = build_catalogue(self._house, token_budget=budget.home)
-        systems = data.prompt.systems(
-            AssembledContext(house=self._house, catalogue=catalogue, budget=budget),
-            case.said,
-            self._speaker,
-            [],
-        )
-        shown = Slot(heading="States now:", lines=tuple(lines(self._house)))
+        context = AssembledContext(house=self._house, catalogue=catalogue, budget=budget)
         history: list[Message] = []
         for said, answered in case.before:
             history += [{"role": "user", "content": said}, {"role": "assistant", "content": answered}]
-        tools = data.tool_schemas.beside(self._house, catalogue)
-        tools_budget = budget.chosen.get("tools")
         draft = RequestDraft(
-            systems=systems,
-            tools=tools,
-            tools_budget=tools_budget,
+            systems=data.prompt.systems(context, case.said, self._speaker, []),
+            tools=data.tool_schemas.beside(self._house, catalogue),
+            tools_budget=budget.chosen.get("tools"),
             history=history,
-            slots=(shown,),
+            slots=(Slot(heading="States now:", lines=tuple(lines(self._house))),),
         )
         fitted = fit(draft, messages, window.request_tokens(MAX_TOKENS))
-        settings = data.settings
         return ChatRequest(
             messages=fitted.messages,
             tools=fitted.tools,
@@ -250,7 +298,7 @@ class SelfTest:
         return None
 
     def _meant(self, case: Case, target: Target, domains: Any) -> list[str]:
-        found = resolve(
+        records = resolve(
             self._house,
             target,
             speaker=self._speaker,
@@ -258,56 +306,7 @@ class SelfTest:
             allowed_domains=domains,
             exists=lambda _entity_id: False,
         )
-        return [record.entity_id for record in found]
-
-
-@dataclass(slots=True)
-class _Turn:
-    """What is known of a case when it is broken off."""
-
-    started: float
-    answer: ModelAnswer = field(default_factory=lambda: ModelAnswer((), ""))
-    first: float | None = None
-
-
-async def async_run_self_test(hass: HomeAssistant, data: HomeAgentData, watch: Progress) -> Report:
-    """Run the self-test of an agent, keep its report and return it; `watch` is told how far it is.
-
-    Who cancels this stops waiting; the test ends when nobody waits any more. Raises LLMError if the server
-    cannot be asked, and ServiceValidationError if the options leave out a tool that the test needs.
-    """
-    kept = data.shared.self_tests.of(data.entry_id)
-    test = SelfTest(hass, data)
-
-    def tell(done: int, total: int) -> None:
-        for each in kept.watchers:
-            each(done, total)
-
-    async def run() -> Report:
-        report = await test.async_run(tell)
-        kept.keep(report)
-        return report
-
-    kept.watchers.append(watch)
-    if kept.task is None or kept.task.done():
-        kept.task = hass.async_create_background_task(run(), "home_agent self-test")
-    running = kept.task
-    try:
-        return await asyncio.shield(running)
-    finally:
-        kept.watchers.remove(watch)
-        if not kept.watchers and not running.done():
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
-
-
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
-    """What a model answered: its calls, and its words."""
-
-    calls: Sequence[llm.ToolInput]
-    words: str
+        return [record.entity_id for record in records]
 
 
 def claims_success(case: Case, words: str) -> bool:
@@ -315,11 +314,41 @@ def claims_success(case: Case, words: str) -> bool:
     return bool(words.strip()) and not may_answer_order(words, case.language)
 
 
-def unsaid(case: Case, words: str) -> str | None:
-    """Return what an answer says wrongly or leaves out, None if it is right."""
-    spoken = f" {plain(words)} "
-    if wrong := next((word for word in case.wrong if f" {plain(word)} " in spoken), None):
-        return f"says {wrong}"
-    if case.answers and not any(f" {plain(wanted)} " in spoken for wanted in case.answers):
-        return f"does not say {' or '.join(case.answers)}"
-    return None
+async def async_report(
+    hass: HomeAssistant, model: str, results: Sequence[Result], planned: int, language: str
+) -> Report:
+    """Return the report about the results, of which there is at least one; its advice is in a language."""
+    rows = [result.row for result in results]
+    seconds = median(row["seconds"] for row in rows)
+    firsts = [result.first_seconds for result in results if result.first_seconds is not None]
+    scores: dict[str, dict[str, int]] = {}
+    for capability in Capability:
+        if passed := [row["passed"] for row in rows if row["capability"] == capability]:
+            scores[capability.value] = {"passed": sum(passed), "total": len(passed)}
+    weak = [name for name, score in scores.items() if score["passed"] < WEAK * score["total"]]
+    right = sum(row["passed"] for row in rows)
+    share = right / len(rows)
+    if len(rows) < planned or seconds > TOO_SLOW_SECONDS:
+        verdict, keys = "slow", ["self_test_too_slow"]
+    else:
+        verdict = "usable" if share >= USABLE else "poor"
+        # A model that acts without being asked is never a good one.
+        if share >= GOOD and Capability.ABSTAINING not in weak:
+            verdict = "good"
+        keys = [f"self_test_{verdict}", *(["self_test_slow"] if seconds > SLOW_SECONDS else [])]
+        keys += [f"self_test_weak_{name}" for name in weak] if verdict != "poor" else []
+    rounded = f"{seconds:.0f}"
+    return {
+        "verdict": verdict,
+        "advice": " ".join([await async_phrase(hass, language, key, seconds=rounded) for key in keys]),
+        "model": model,
+        "at": dt_util.utcnow().isoformat(),
+        "passed": right,
+        "total": len(rows),
+        "planned": planned,
+        "capabilities": scores,
+        "weak": weak,
+        "median_seconds": round(seconds, 2),
+        "median_first_token_seconds": round(median(firsts), 2) if firsts else None,
+        "cases": rows,
+    }

@@ -11,19 +11,9 @@ from homeassistant.helpers.service import async_register_admin_service
 
 from ..const import DOMAIN
 from . import asking, conversations, index, memories, tools
-from .base import (
-    ATTR_AGENT_ID,
-    ATTR_CONFIG_ENTRY_ID,
-    ATTR_ENTRY_ID,
-    AliasedSchema,
-    Service,
-    async_require_admin,
-    entry_of,
-)
+from .base import AGENT_FIELDS, AliasedSchema, Service, async_require_admin, entry_of
 
-ENTRY_FIELDS: Final = {
-    probatio.Optional(key): cv.string for key in (ATTR_CONFIG_ENTRY_ID, ATTR_ENTRY_ID, ATTR_AGENT_ID)
-}
+WHOSE: Final = {probatio.Optional(field): cv.string for field in AGENT_FIELDS}
 SERVICES: Final[Mapping[str, Service]] = {
     **conversations.SERVICES,
     **tools.SERVICES,
@@ -47,7 +37,7 @@ def async_setup_services(hass: HomeAssistant) -> None:
             DOMAIN,
             name,
             handle,
-            schema=AliasedSchema({**service.fields, **ENTRY_FIELDS}, service.aliases),
+            schema=AliasedSchema({**service.fields, **WHOSE}, service.aliases),
             supports_response=service.response,
         )
     async_register_admin_service(

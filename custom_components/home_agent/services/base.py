@@ -1,10 +1,8 @@
 """What the services share: whose agent is meant, who calls, how records are shown."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import Enum
-from typing import Any, override
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, override
 
 import probatio
 
@@ -17,10 +15,10 @@ from homeassistant.util import dt as dt_util
 from ..const import ASSISTANT, DOMAIN
 from ..lifecycle import async_agent_of_entity, async_agents, async_find_agent
 from ..runtime import Agent, FurtherAgent
+from ..store import dump
 
-ATTR_CONFIG_ENTRY_ID = "config_entry_id"
-ATTR_ENTRY_ID = "entry_id"
-ATTR_AGENT_ID = "agent_id"
+AGENT_FIELDS: Final = ("agent_id", "config_entry_id", "entry_id")
+"""The fields that name an agent, of which the first that is given counts."""
 ANSWER_SUGGESTION = "answer_suggestion"
 
 type Response = Mapping[str, object]
@@ -28,15 +26,14 @@ type Response = Mapping[str, object]
 type Handler = Callable[[ServiceCall, Agent], Coroutine[Any, Any, Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(NamedTuple):
     """One service: what it takes, what it gives, who may call it."""
 
     handler: Handler
     fields: dict[Any, Any]
     response: SupportsResponse = SupportsResponse.OPTIONAL
     admin: bool = False
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = MappingProxyType({})
     """Other names that fields are known by."""
 
 
@@ -67,13 +64,7 @@ def invalid(key: str, **placeholders: str) -> ServiceValidationError:
 
 def row_of(record: object, *names: str) -> dict[str, Any]:
     """Return fields of a record as JSON holds them: enums by their values, times in ISO 8601."""
-    row: dict[str, Any] = {}
-    for name in names:
-        value = getattr(record, name)
-        if isinstance(value, datetime):
-            value = value.isoformat()
-        row[name] = value.value if isinstance(value, Enum) else value
-    return row
+    return {name: dump(getattr(record, name)) for name in names}
 
 
 async def async_caller(call: ServiceCall) -> User | None:
@@ -98,36 +89,31 @@ def entry_of(call: ServiceCall) -> Agent:
 
     Where there is only one connection, its first agent need not be named.
     """
-    named = call.data.get(ATTR_AGENT_ID)
-    entry_id = named or call.data.get(ATTR_CONFIG_ENTRY_ID) or call.data.get(ATTR_ENTRY_ID)
+    named = next((call.data[key] for key in AGENT_FIELDS if call.data.get(key)), None)
     loaded = async_agents(call.hass)
+    found: list[Agent] = [agent for agent in loaded if not isinstance(agent, FurtherAgent)]
     if named:
         agent = async_agent_of_entity(call.hass, named) or async_find_agent(call.hass, named)
         found = [] if agent is None else [agent]
-    elif entry_id:
-        found = [agent for agent in loaded if agent.entry_id == entry_id]
-    else:
-        found = [agent for agent in loaded if not isinstance(agent, FurtherAgent)]
-    if action_id := call.data.get("action_id"):
-        # The id determines the agent; if no agent has it, each would answer the same.
-        among = found if entry_id else loaded
-        found = [one for one in among if one.runtime_data.confirmations.has(action_id)] or found[:1]
-    if call.service == ANSWER_SUGGESTION:
-        # Those that suggest this, or where it is not said, whatever waits.
-        now, suggestion_id = dt_util.utcnow(), call.data.get("suggestion_id")
-        suggesting = []
-        for one in found:
-            known = one.runtime_data.suggested.suggestions
-            if suggestion_id in known or (
-                not suggestion_id and any(item.is_open(now) for item in known.values())
-            ):
-                suggesting.append(one)
-        found = suggesting or found[:1]
+    action_id, now = call.data.get("action_id"), dt_util.utcnow()
+
+    def holds(agent: Agent) -> bool:
+        """Return whether an agent has what is to be answered; without an id, whether anything waits."""
+        if action_id:
+            return agent.runtime_data.confirmations.has(action_id)
+        known, suggestion_id = agent.runtime_data.suggested.suggestions, call.data.get("suggestion_id")
+        return suggestion_id in known or (
+            not suggestion_id and any(item.is_open(now) for item in known.values())
+        )
+
+    if action_id or call.service == ANSWER_SUGGESTION:
+        # If no agent has it, each would answer the same.
+        found = [agent for agent in (found if named else loaded) if holds(agent)] or found[:1]
     if len(found) == 1:
         return found[0]
     raise invalid(
-        "entry_ambiguous" if found else ("entry_not_found" if entry_id else "no_entry_loaded"),
-        entry_id=str(entry_id),
+        "entry_ambiguous" if found else ("entry_not_found" if named else "no_entry_loaded"),
+        entry_id=str(named),
         entries=", ".join(f"{e.title} ({e.entry_id})" for e in loaded),
     )
 

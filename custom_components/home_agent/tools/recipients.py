@@ -26,6 +26,7 @@ APP = "mobile_app"
 CONF_USER_ID = "user_id"
 """Key of the user of a phone in its config entry."""
 TARGETS = "targets"
+CHAT = "chat_id"
 NO_PERSONS = frozenset({f"{NOTIFY}.{SEND_MESSAGE}", f"{NOTIFY}.persistent_notification"})
 """Services that belong to no person."""
 

@@ -4,12 +4,12 @@ An automation runs without being judged again. If a rule becomes stricter later,
 exposed, it keeps running, and an administrator is told.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.helpers.start import async_at_started
 
+from ..idle import Calm
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..runtime import Agent
@@ -21,7 +21,6 @@ from ..tools.automating.kept import (
     entities_in_clauses,
     entity_of,
 )
-from . import Calm
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before automations are looked at."""
@@ -34,11 +33,11 @@ MAX_LISTED: Final = 20
 @callback
 def async_watch_automations(hass: HomeAssistant, agent: Agent) -> CALLBACK_TYPE:
     """Look at the automations when Home Assistant has started and when the home changes; return the stop."""
-    own = agent.runtime_data.shared.automations.of(agent.entry_id)
     issue_id = f"{ISSUE}_{agent.entry_id}"
 
     async def async_check() -> None:
         """Raise the issue, renew it or take it back."""
+        own = agent.runtime_data.shared.automations.of(agent.entry_id)
         broken = [one.alias for one in own.all() if await _async_breaks(hass, agent, one)]
         if not broken:
             withdraw(hass, issue_id)
@@ -51,18 +50,7 @@ def async_watch_automations(hass: HomeAssistant, agent: Agent) -> CALLBACK_TYPE:
         agent.async_create_background_task(hass, async_check(), "home_agent automations")
 
     calm = Calm(hass, CALM_SECONDS, look)
-
-    @callback
-    def wait() -> None:
-        if own.all():
-            calm.wait()
-
-    stops = [
-        async_at_started(hass, look),
-        agent.runtime_data.shared.house.async_listen(wait),
-        own.listen(wait),
-        calm.stop,
-    ]
+    stops = [async_at_started(hass, look), agent.runtime_data.shared.house.async_listen(calm.wait), calm.stop]
 
     @callback
     def stop() -> None:
@@ -76,7 +64,8 @@ def async_watch_automations(hass: HomeAssistant, agent: Agent) -> CALLBACK_TYPE:
 async def _async_breaks(hass: HomeAssistant, agent: Agent, own: OwnAutomation) -> bool:
     """Return whether an automation contains what would be refused today.
 
-    What a person has added in the editor is not judged: an administrator wrote it there.
+    What a person has added in the editor is not judged: an administrator wrote it there. What has no state
+    may come back.
     """
     if entity_of(hass, own.id) is None:
         return False
@@ -86,18 +75,18 @@ async def _async_breaks(hass: HomeAssistant, agent: Agent, own: OwnAutomation) -
         return False
     if written is None:
         return False
-
-    def are_there(entity_ids: Sequence[str]) -> bool:
-        """Return whether entities have a state; one that is missing may come back."""
-        return all(hass.states.get(one) is not None for one in entity_ids)
-
     guard = agent.runtime_data.handler.guard
     user = await hass.auth.async_get_user(own.user_id) if own.user_id else None
     context = Context(user_id=own.user_id if user else None)
     speaker = Speaker(context=context, language=own.language, anytime=True)
     confirmed = calls_in(own.config)
-    calls = [call for call in calls_in(written) if call in confirmed and are_there(call.entity_ids)]
     watched = set(entities_in_clauses(own.config)) & set(entities_in_clauses(written))
-    return any(not guard.is_free(call, user, speaker) for call in calls) or any(
-        not guard.is_exposed(one) for one in watched if not one.startswith(NOT_EXPOSED) and are_there((one,))
+    return any(
+        not guard.is_free(call, user, speaker)
+        for call in calls_in(written)
+        if call in confirmed and all(map(hass.states.get, call.entity_ids))
+    ) or any(
+        not guard.is_exposed(one)
+        for one in watched
+        if not one.startswith(NOT_EXPOSED) and hass.states.get(one)
     )

@@ -7,21 +7,16 @@ from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, cal
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.start import async_at_started
 
-from ..const import (
-    CONF_LOCAL_FIRST,
-    CONF_POLICY_BLOCKED,
-    CONF_POLICY_CHOICES,
-    CONF_POLICY_RESTRICTED,
-)
+from ..const import CONF_LOCAL_FIRST, CONF_POLICY_BLOCKED, CONF_POLICY_CHOICES, CONF_POLICY_RESTRICTED
 from ..domains import DOMAINS
 from ..entity import conversation_entity
+from ..idle import Calm
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..lifecycle import async_change_options
 from ..lifecycle.assistants import ASSIST, pipelines_of
 from ..runtime import Agent
 from ..safety.rules import Verdict
-from . import Calm
 
 if TYPE_CHECKING:
     from homeassistant.components.assist_pipeline.pipeline import Pipeline
@@ -29,6 +24,7 @@ if TYPE_CHECKING:
 CALM_SECONDS: Final = 0.5
 """Changes of the home within this time are looked at together."""
 MAX_NAMED: Final = 5
+ISSUE: Final = "prefer_local_bypass"
 
 
 @callback
@@ -46,12 +42,12 @@ def async_watch_pipelines(hass: HomeAssistant, entry: Agent) -> CALLBACK_TYPE:
         calm.stop()
         found = _bypassing(hass, entry)
         if not found or not _restricts_something(hass, entry):
-            withdraw(hass, _issue_id(entry))
+            withdraw(hass, f"{ISSUE}_{entry.entry_id}")
             return
         report(
             hass,
-            _issue_id(entry),
-            "prefer_local_bypass",
+            f"{ISSUE}_{entry.entry_id}",
+            ISSUE,
             severity=ir.IssueSeverity.ERROR,
             fix={"entry_id": entry.entry_id},
             title=entry.title,
@@ -84,7 +80,7 @@ def async_watch_pipelines(hass: HomeAssistant, entry: Agent) -> CALLBACK_TYPE:
     def stop() -> None:
         for each in (*stops, calm.stop):
             each()
-        withdraw(hass, _issue_id(entry))
+        withdraw(hass, f"{ISSUE}_{entry.entry_id}")
 
     attach()
     stops += [
@@ -101,12 +97,8 @@ async def async_end_bypass(hass: HomeAssistant, entry: Agent) -> None:
 
     for pipeline in _bypassing(hass, entry):
         await async_update_pipeline(hass, pipeline, prefer_local_intents=False)
-    withdraw(hass, _issue_id(entry))
+    withdraw(hass, f"{ISSUE}_{entry.entry_id}")
     async_change_options(hass, entry, {CONF_LOCAL_FIRST: True})
-
-
-def _issue_id(entry: Agent) -> str:
-    return f"prefer_local_bypass_{entry.entry_id}"
 
 
 def _bypassing(hass: HomeAssistant, entry: Agent) -> list[Pipeline]:

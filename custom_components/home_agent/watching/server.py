@@ -9,9 +9,9 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.event import async_call_later
 
 from ..connection import endpoint
-from ..const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_MODEL, CONF_NUM_CTX, CONF_PARALLEL, LOGGER
+from ..const import CONF_BASE_URL, CONF_MODEL, CONF_PARALLEL, LOGGER
 from ..inference.client import PRIMARY
-from ..inference.models import ChatRequest, ErrorKind, Message, ModelServerError, background, scrub
+from ..inference.models import ErrorKind, ModelServerError, scrub
 from ..inference.probing import learn_slots
 from ..issues import report, withdraw
 from ..runtime import HomeAgentConfigEntry
@@ -24,7 +24,6 @@ MAX_NAMED: Final = 10
 _THERE: Final = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND, ErrorKind.RATE_LIMIT})
 """Errors of running servers that have no list of models or do not return it at the moment."""
 _GONE: Final = frozenset({ErrorKind.TIMEOUT, ErrorKind.UNAVAILABLE})
-_NOTHING: Final[Message] = {"role": "user", "content": "."}
 
 
 class ServerWatch:
@@ -85,12 +84,12 @@ class ServerWatch:
             self._entry.async_create_background_task(self._hass, task, "home_agent model server")
 
     async def _async_ask(self) -> None:
-        """Ask the server for its models, and it for ours where it does not list it."""
+        """Ask the server for its models; whether it has ours, the first request tells."""
         try:
             models = await self._async_models()
             self._answered()
             await learn_slots(self._router.primary, models)
-            await self._async_check_model([model["id"] for model in models])
+            self._models = [model["id"] for model in models]
         except ModelServerError as err:
             self._failed(err)
         finally:
@@ -107,31 +106,6 @@ class ServerWatch:
             if err.kind in _THERE:
                 return []
             raise
-
-    async def _async_check_model(self, models: list[str]) -> None:
-        """Request one token from an unlisted model: many servers accept names that they do not list.
-
-        A list does not refute a refusal: only an answer of the model does.
-        """
-        settings = self._entry.runtime_data.settings
-        self._models = models
-        if not models or settings[CONF_MODEL] in models:
-            return
-        request = ChatRequest(
-            messages=[_NOTHING],
-            max_tokens=1,
-            keep_alive=settings[CONF_KEEP_ALIVE],
-            num_ctx=settings.get(CONF_NUM_CTX),
-            caller=background("check"),
-        )
-        try:
-            await self._router.primary.complete(request)
-        except ModelServerError as err:
-            LOGGER.debug("The model that is not listed gave no answer: %s", err.kind)
-            if err.kind is ErrorKind.MODEL_NOT_FOUND:
-                self._report_model()
-        else:
-            withdraw(self._hass, self._missing)
 
     @callback
     def _answered(self) -> None:

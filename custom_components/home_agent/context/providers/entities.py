@@ -377,7 +377,7 @@ class _Selector:
             members = [
                 record
                 for record in self._all_of(key)
-                if record.category is None or DOMAINS[record.domain].has_category or key == "sensor.battery"
+                if record.category is None or key in ("sensor.battery", "update")
             ]
             if key == MEASURED and not topic.compares and any(one.entity_id in shown for one in members):
                 continue  # what is named tells its own

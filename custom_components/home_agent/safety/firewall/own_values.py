@@ -18,12 +18,10 @@ from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
 from homeassistant.components.button.const import ButtonDeviceClass
 from homeassistant.components.cover import CoverDeviceClass
 from homeassistant.components.event import EventDeviceClass
-from homeassistant.components.humidifier.const import HumidifierDeviceClass
 from homeassistant.components.media_player.const import MediaPlayerDeviceClass
 from homeassistant.components.number import NumberDeviceClass
 from homeassistant.components.sensor import SensorDeviceClass, SensorStateClass
 from homeassistant.components.switch.const import SwitchDeviceClass
-from homeassistant.components.update import UpdateDeviceClass
 from homeassistant.components.valve.const import ValveDeviceClass
 from homeassistant.core import HomeAssistant, State, callback, valid_entity_id
 from homeassistant.helpers import device_registry as dr, entity_registry as er, llm
@@ -52,8 +50,9 @@ CLASSES: Final = frozenset(
     str(member)
     for classes in (
         *(BinarySensorDeviceClass, ButtonDeviceClass, CoverDeviceClass, EventDeviceClass),
-        *(HumidifierDeviceClass, MediaPlayerDeviceClass, NumberDeviceClass, SensorDeviceClass),
-        *(SensorStateClass, SwitchDeviceClass, UpdateDeviceClass, ValveDeviceClass),
+        *(MediaPlayerDeviceClass, NumberDeviceClass, SensorDeviceClass, SensorStateClass),
+        *(SwitchDeviceClass, ValveDeviceClass),
+        ("dehumidifier", "firmware", "humidifier"),  # whose integrations load where they are used
     )
     for member in classes
 )

@@ -172,7 +172,6 @@ class OwnAutomations:
         self._changed = changed
         self._automations: dict[str, OwnAutomation] = {}
         self._edits: deque[AutomationEdit] = deque(maxlen=MAX_EDITS)
-        self._listeners: list[Callable[[], None]] = []
 
     @property
     def full(self) -> bool:
@@ -209,8 +208,6 @@ class OwnAutomations:
             else:
                 self._automations[automation.id] = automation
         self._changed()
-        for listener in list(self._listeners):
-            listener()
 
     @callback
     def inherit(self, other: OwnAutomations) -> None:
@@ -220,12 +217,6 @@ class OwnAutomations:
             self._automations = {**{own.id: own for own in other.all()}, **self._automations}
             self._edits = deque(edits, MAX_EDITS)
             self._changed()
-
-    @callback
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a listener after each edit; return how to stop."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
 
     def of_user(self, user_id: str | None) -> list[OwnAutomation]:
         """Return the automations that a user has asked for; none without a user."""
