@@ -385,8 +385,6 @@ BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"
 """Keys that are allowed beside an object that holds all arguments."""
 OBJECTS: Final = frozenset(("target", "history"))
 """Keys of objects that may hold arguments."""
-READING: Final = "reading"
-"""The tool itself read a value in another form than it declares."""
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -408,24 +406,25 @@ def fit(tool: llm.Tool, args: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[
 
     Raises ValidationError naming every slot that does not fit.
     """
+    schema, is_own = json_schema(tool), isinstance(tool, HomeAgentTool)
+    if not is_own or args.keys() <= slots_of(schema).keys():
+        with suppress(ValidationError):
+            return _checked(tool, dict(args)), ()
     rules: dict[str, None] = {}
-    written = dict(args)
-    if isinstance(tool, HomeAgentTool):
-        read = _read(written, json_schema(tool), {**SLOT_WORDS, **tool.slot_words}, rules, tool.name)
-        try:
-            ordered = tool.in_order(read)
-        except probatio.Invalid as err:
-            raise ValidationError(f"{tool.name}: {err}"[:MAX_ERROR]) from err
-        if any(ordered.get(slot, value) not in (value, [value]) for slot, value in read.items()):
-            rules[READING] = None
-        check_texts(ordered, tool.max_text)
-        return check(tool, ordered), tuple(rules)
+    words = {**SLOT_WORDS, **tool.slot_words} if is_own else SLOT_WORDS
+    return _checked(tool, _read(dict(args), schema, words, rules, tool.name)), tuple(rules)
+
+
+def _checked(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(tool, HomeAgentTool):
+        check(tool, args)
+        return args
     try:
-        check(tool, written)
-    except ValidationError:
-        written = _read(written, json_schema(tool), SLOT_WORDS, rules, tool.name, only_needed=True)
-        check(tool, written)
-    return written, tuple(rules)
+        ordered = tool.in_order(args)
+    except probatio.Invalid as err:
+        raise ValidationError(f"{tool.name}: {err}"[:MAX_ERROR]) from err
+    check_texts(ordered, tool.max_text)
+    return check(tool, ordered)
 
 
 def _read(
@@ -434,10 +433,8 @@ def _read(
     words: Mapping[str, str],
     rules: dict[str, None],
     name: str = "",
-    *,
-    only_needed: bool = False,
 ) -> dict[str, Any]:
-    """Return an object under the slots of its schema; `only_needed` leaves out every optional empty text."""
+    """Return an object under the slots of its schema, without optional slots that say nothing."""
     slots, required = slots_of(schema), schema.get("required") or ()
     if name and (inside := _inside(args, slots, required, words)) is not None:
         beside = {key: args[key] for key in BESIDE & args.keys() & slots.keys() if args[key] != name}
@@ -459,15 +456,13 @@ def _read(
             named[slot] = value
     args = {}
     for slot, value in named.items():
-        if slot not in slots:
-            args[slot] = value
-            continue
-        read = _value(as_text(value) if slot in OF_EVENTS else value, slots[slot], rules)
-        fits = _is(read, types_of(slots[slot])) and not only_needed
-        if slot in required or fits or not _is_nothing(read, slots[slot]):
-            args[slot] = read
-        else:
-            rules["empty_dropped"] = None
+        read = value
+        if slot in slots:
+            read = _value(as_text(value) if slot in OF_EVENTS else value, slots[slot], rules)
+            if slot not in required and _is_nothing(read, slots[slot]):
+                rules["empty_dropped"] = None
+                continue
+        args[slot] = read
     return args
 
 
@@ -488,17 +483,14 @@ def _inside(
 
 
 def _slot_of(key: str, slots: Mapping[str, Any], words: Mapping[str, str]) -> str:
-    """Return the slot that a key means: itself, a synonym, or one that is written with other separators."""
-    if key in slots:
-        return key
-    if (slot := words.get(key, key)) in slots:
-        return slot
+    for slot in (key, words.get(key, key)):
+        if slot in slots:
+            return slot
     same = [slot for slot in slots if squash(slot) == squash(key)]
     return same[0] if len(same) == 1 else key
 
 
 def _is(value: Any, types: frozenset[str]) -> bool:
-    """Return whether a value has one of these JSON types; any is right where there are none."""
     if isinstance(value, bool):
         return not types or "boolean" in types
     if isinstance(value, float) and value.is_integer() and "integer" in types:
@@ -516,44 +508,40 @@ def _is_nothing(value: Any, schema: Any) -> bool:
     return value in (None, {}) or (isinstance(value, list) and all(item in ("", None) for item in value))
 
 
-def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
+def _value(given: Any, schema: Any, rules: dict[str, None]) -> Any:
     """Return a value in a type that its slot takes, and choices as they are spelled there."""
-    wanted, choices = types_of(schema), choices_of(schema)
+    wanted, choices, value = types_of(schema), choices_of(schema), given
     if not _is(value, wanted):
         text = value.strip() if isinstance(value, str) else ""
-        word, is_number = text.casefold(), isinstance(value, int | float) and not isinstance(value, bool)
-        rule = ""
-        if text and (inner := opened(text)) is not text and _is(inner, wanted):
-            value, rule = inner, "json_text_read"
+        inner, is_number = opened(text), isinstance(value, int | float) and not isinstance(value, bool)
+        if inner is not text and _is(inner, wanted):
+            value = inner
         elif isinstance(value, list) and len(value) == 1 and _is(value[0], wanted):
-            value, rule = value[0], "list_unwrapped"
+            value = value[0]
         elif "string" in wanted and value and isinstance(value, list) and {*map(type, value)} == {str}:
-            value, rule = ", ".join(value), "list_joined"
+            value = ", ".join(value)
         elif "array" in wanted and (is_number or (text and not _is_nothing(text, {}))):
             parts = [part.strip() for part in text.split(",")]
             value = parts if all(part in choices for part in parts) else [value]
-            rule = "list_split" if len(value) > 1 else ""  # one thing instead of a list of one is right, too
-        elif "boolean" in wanted and word in _TRUTHS:
-            value, rule = _TRUTHS[word], "number_read"
+        elif "boolean" in wanted and text.casefold() in _TRUTHS:
+            value = _TRUTHS[text.casefold()]
         elif wanted & {"number", "integer"} and (number := _NUMBER.fullmatch(text)):
             size = float(number[1].replace(",", "."))
-            value, rule = int(size) if size.is_integer() else size, "number_read"
+            value = int(size) if size.is_integer() else size
         elif is_number and "string" in wanted:
-            value, rule = str(int(value) if float(value).is_integer() else value), "text_written"
-        rules.update({rule: None} if rule else {})
+            value = str(int(value) if float(value).is_integer() else value)
     if isinstance(value, Mapping) and slots_of(schema):
         return _read(dict(value), schema, SLOT_WORDS, rules)
-    several = value if isinstance(value, list) else [value]
     spelled = []
-    for item in several:
+    for item in value if isinstance(value, list) else [value]:
         same = []
         if isinstance(item, str) and item not in choices:  # it may differ in case and separators
             same = [choice for choice in choices if squash(str(choice)) == squash(item)]
         spelled.append(same[0] if len(same) == 1 else item)
-    if spelled == several:
-        return value
-    rules["choice_spelled"] = None
-    return spelled if isinstance(value, list) else spelled[0]
+    value = spelled if isinstance(value, list) else spelled[0]
+    if value not in (given, [given]):  # one thing instead of a list of one is right, too
+        rules["value_read"] = None
+    return value
 
 
 def are_arguments(text: str, tools: Mapping[str, llm.Tool]) -> bool:
