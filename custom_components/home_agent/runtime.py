@@ -484,7 +484,7 @@ class HomeAgentData:
             from .tools.outside.search_services import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
 
             if is_set_up(settings):
-                tools.append(SearchTool(hass, partial(search_provider, hass, settings), self.outgoing))
+                tools.append(SearchTool(partial(search_provider, hass, settings), self.outgoing))
         tools += everyday_tools(self.planned, members, seeing(self.router, self.data_policy, settings))
         tools += automation_tools(settings, self._automations, control, notify, disabled, async_rule)
         hide_blocked(tools, settings[const.CONF_POLICY_BLOCKED])

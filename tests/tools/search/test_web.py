@@ -144,15 +144,6 @@ async def test_a_tainted_turn_searches_with_no_name(
     assert search_server.queries == ["first words"]
 
 
-async def test_the_same_query_again_is_not_sent(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
-) -> None:
-    agent = await async_agent(hass, model_server, options("searxng", search_server))
-    first = await searched(agent, "weather in Kiel")
-    assert await searched(agent, "Weather in  Kiel") == first
-    assert len(search_server.requests) == 1
-
-
 BLOCKED = b'{"results": [], "unresponsive_engines": [["google", "Suspended: CAPTCHA"]]}'
 ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
     "refused": (
@@ -173,6 +164,7 @@ ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
     "huge": ("tavily", [Reply(body=b"[" + b"1," * (15 * 1024 * 1024))], "too large"),
     "no JSON": ("tavily", [page("<html>Hello</html>")], "cannot be read"),
     "another JSON": ("tavily", [Reply(body=b"[]")], "cannot be read"),
+    "no format": ("searxng", [Reply(status=403)], "add json to search.formats"),
     "blocked engines": ("searxng", [Reply(body=BLOCKED)], "Suspended: CAPTCHA"),
     "a riddle": ("duckduckgo", [page(RIDDLE)], "for a robot"),
     "a riddle, accepted": ("duckduckgo", [page(RIDDLE, 202)], "for a robot"),

@@ -25,7 +25,6 @@ from ...inference.models import (
     Caller,
     ChatRequest,
     Delta,
-    ErrorKind,
     ModelServerError,
     TokenUsage,
     background,
@@ -41,15 +40,6 @@ MARGIN: Final = 0.5
 """Seconds before the handler's own limit, so that the model reads who was late."""
 
 _THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_PROBLEMS: Final[Mapping[ErrorKind, str]] = {
-    ErrorKind.AUTH: "refuses its key",
-    ErrorKind.RATE_LIMIT: "asks for patience or has no credit left",
-    ErrorKind.TIMEOUT: "did not answer in time",
-    ErrorKind.UNAVAILABLE: "cannot be reached",
-    ErrorKind.CONTEXT_TOO_LONG: "finds this too long: ask with less",
-    ErrorKind.MODEL_NOT_FOUND: "is not on its server",
-    ErrorKind.BUSY: "is busy with other requests",
-}
 
 
 class ExternalModel(NamedTuple):
@@ -119,7 +109,6 @@ class ExternalModelTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Ask one question. Raises ToolExecutionError that says what is wrong, and never with what key."""
         prompt, context = args["prompt"], args.get("context") or {}
         if len(prompt) + len(json_dumps(context)) > MAX_CHARS:
             raise ValidationError(f"prompt and context: at most {MAX_CHARS} characters together")
@@ -136,12 +125,8 @@ class ExternalModelTool(HomeAgentTool):
             late = f"the external model did not answer within {self._timeout:g} s"
             raise ToolExecutionError(f"{late}. Answer without it") from None
         except ModelServerError as err:
-            problem = _PROBLEMS.get(err.kind, "cannot be used")
-            if err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
-                problem = "reports an error"
-            raise ToolExecutionError(
-                f"the external model {problem} ({err.detail}). Answer without it"
-            ) from None
+            problem = f"the external model cannot be used ({err.kind.replace('_', ' ')}: {err.detail})"
+            raise ToolExecutionError(f"{problem}. Answer without it") from None
         run.calls.external.append(answer.usage or TokenUsage())
         text = _THOUGHT.sub("", answer.content).strip()
         if not text:

@@ -1,13 +1,12 @@
 """Requests to servers outside, for searches, REST and MCP: which hosts are reached, and how much is read."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Network, ip_address
 import socket
 from typing import Final, NamedTuple, override
-import zlib
 
 from aiohttp import (
     ClientConnectorCertificateError,
@@ -108,7 +107,7 @@ def async_session(hass: HomeAssistant, *, local: bool, verify_ssl: bool) -> Clie
     if local:
         # Over Home Assistant's own connections, which know local names.
         session = async_create_clientsession(
-            hass, verify_ssl, auto_cleanup=False, cookie_jar=DummyCookieJar(), auto_decompress=False
+            hass, verify_ssl, auto_cleanup=False, cookie_jar=DummyCookieJar()
         )
     else:
         connector = TCPConnector(
@@ -116,7 +115,7 @@ def async_session(hass: HomeAssistant, *, local: bool, verify_ssl: bool) -> Clie
             ssl=client_context() if verify_ssl else client_context_no_verify(),
             limit=20,
         )
-        session = ClientSession(connector=connector, cookie_jar=DummyCookieJar(), auto_decompress=False)
+        session = ClientSession(connector=connector, cookie_jar=DummyCookieJar())
     sessions[local, verify_ssl] = session
 
     async def close(_event: Event) -> None:
@@ -137,9 +136,6 @@ REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 CHARSETS: Final = frozenset(
     {"utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin-1", "windows-1252"}
 )
-
-
-PACKED: Final = "The server packs its answer in a way that is not read"
 
 
 class FetchError(ToolExecutionError):
@@ -234,22 +230,9 @@ async def async_open(session: ClientSession, request: Request) -> AsyncIterator[
 
 
 async def read_pieces(response: ClientResponse, max_bytes: int) -> AsyncIterator[bytes]:
-    """Yield an answer in pieces, decompressed; at most a little more than `max_bytes` in all.
-
-    Servers pack what nobody asked them to. Raises FetchError for what is packed in another way.
-    """
-    encoding = response.headers.get("Content-Encoding", "identity").strip().casefold()
-    unpack: Callable[[bytes, int], bytes] | None = None
-    if encoding in ("gzip", "x-gzip", "deflate"):
-        unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress
-    elif encoding != "identity":
-        raise FetchError(PACKED)
+    """Yield an answer in pieces; at most a little more than `max_bytes` in all."""
     left = max_bytes + 1
-    async for chunk in response.content.iter_chunked(65_536):
-        try:
-            piece = unpack(chunk, left) if unpack else chunk
-        except zlib.error as err:
-            raise FetchError(PACKED) from err
+    async for piece in response.content.iter_chunked(65_536):
         yield piece
         left -= len(piece)
         if left <= 0:
