@@ -30,7 +30,7 @@ from homeassistant.util.yaml import dump
 
 from ...const import DOMAIN
 from ...errors import HomeAgentError, PermissionDenied, ToolExecutionError, ValidationError
-from ...knowledge.names import called, content_words, word_similarity
+from ...knowledge.names import content_words, word_similarity
 from ...knowledge.speaker import Speaker
 from ...safety.frozen import ServiceCall
 from ...safety.journal import AuditKind
@@ -48,7 +48,6 @@ ID_PREFIX: Final = f"{DOMAIN}_"
 """How the ids of automations begin that people have asked for."""
 MAX_EDITS: Final = 20
 """Edits that can be undone."""
-MAX_AUTOMATIONS: Final = 200
 MAX_BYTES: Final = 10_000_000
 MAX_DEPTH: Final = 6
 MAX_ROWS: Final = 5
@@ -126,7 +125,6 @@ class AutomationEdit:
     device_id: str | None = None
     turn_id: str = ""
     at: datetime = field(default_factory=dt_util.utcnow)
-    undone: bool = False
 
     @property
     def automation(self) -> OwnAutomation:
@@ -174,11 +172,6 @@ class OwnAutomations:
         self._edits: deque[AutomationEdit] = deque(maxlen=MAX_EDITS)
         self._listeners: list[Callable[[], None]] = []
 
-    @property
-    def full(self) -> bool:
-        """Return whether there is no space for another one."""
-        return len(self._automations) >= MAX_AUTOMATIONS
-
     def all(self) -> list[OwnAutomation]:
         """Return all automations, the newest first."""
         return sorted(self._automations.values(), key=lambda own: own.created, reverse=True)
@@ -196,9 +189,8 @@ class OwnAutomations:
 
     @callback
     def note_undone(self, edit: AutomationEdit) -> None:
-        """Note that an edit was undone."""
-        edits = [replace(each, undone=True) if each is edit else each for each in self._edits]
-        self._edits = deque(edits, MAX_EDITS)
+        """Forget an edit that was undone."""
+        self._edits.remove(edit)
         self._put(edit, edit.before)
 
     def _put(self, edit: AutomationEdit, automation: OwnAutomation | None) -> None:
@@ -262,7 +254,8 @@ class OwnAutomations:
     def restore(self, stored: Mapping[str, Any]) -> Exception | None:
         """Restore what was stored; return the problems of invalid items. Raises the errors of reading it."""
         automations, problem = read_list(stored["automations"], partial(load, OwnAutomation))
-        edits, other = read_list(stored["changes"], partial(load, AutomationEdit))
+        changes = [each for each in stored["changes"] if not (isinstance(each, dict) and each.get("undone"))]
+        edits, other = read_list(changes, partial(load, AutomationEdit))
         self._automations = {own.id: own for own in automations}
         self._edits.extend(edit for edit in edits if edit.after or edit.before)
         return problem or other
@@ -297,22 +290,18 @@ def entity_of(hass: HomeAssistant, automation_id: str) -> str | None:
 @callback
 def known_automations(hass: HomeAssistant, own: OwnAutomations) -> list[KnownAutomation]:
     """Return the automations of Home Assistant, those that were asked for first, the newest first."""
-    registry = er.async_get(hass)
-    own_by_id = {kept.id: kept for kept in own.all()}
-    places = {automation_id: place for place, automation_id in enumerate(own_by_id)}
+    kept = {each.id: each for each in own.all()}
     automations: list[KnownAutomation] = []
     for state in hass.states.async_all(AUTOMATION):
-        entry = registry.async_get(state.entity_id)
-        automation_id = str(entry.unique_id) if entry else str(state.attributes.get("id") or "")
+        automation_id = str(state.attributes.get("id") or "")
         automations.append(
-            KnownAutomation(
-                entity_id=state.entity_id,
-                name=state.name,
-                id=automation_id,
-                own=own_by_id.get(automation_id),
-            )
+            KnownAutomation(state.entity_id, state.name, automation_id, kept.get(automation_id))
         )
-    return sorted(automations, key=lambda known: (places.get(known.id, len(places)), known.name.casefold()))
+    order = list(kept)
+    return sorted(
+        automations,
+        key=lambda known: (order.index(known.id) if known.own else len(order), known.name.casefold()),
+    )
 
 
 @callback
@@ -340,12 +329,6 @@ def choose_automation(
     if not candidates:
         raise ValidationError("name: there is no automation that can be meant")
     wanted, asked = name.strip().casefold(), content_words(name)
-
-    # "The hallway automation": the word for an automation itself is in no name.
-    def score(candidate: KnownAutomation) -> int:
-        has = {*words(candidate.name), *words(candidate.own.sentence if candidate.own else "")}
-        return sum(any(word_similarity(word, other) >= SAME for other in has) for word in asked)
-
     if not name:
         here = run.speaker.conversation_id
         last = next((edit for edit in own.edits if here and edit.conversation_id == here), None)
@@ -353,11 +336,15 @@ def choose_automation(
         chosen = chosen or [each for each in candidates if each.own is not None]
     elif exact := [each for each in candidates if wanted in (each.entity_id, each.id, each.name.casefold())]:
         chosen = exact[:1]
-    elif not (
-        chosen := called(candidates, " ".join(asked), lambda candidate: (candidate.name,), in_parts=True)
-    ):
-        best = max(map(score, candidates))
-        chosen = [candidate for candidate in candidates if best and score(candidate) == best]
+    else:
+        # "The hallway automation": the word for an automation itself is in no name.
+        scores = []
+        for each in candidates:
+            said = {*words(each.name), *words(each.own.sentence if each.own else "")}
+            scores.append(sum(any(word_similarity(word, other) >= SAME for other in said) for word in asked))
+        chosen = [
+            each for each, score in zip(candidates, scores, strict=True) if score and score == max(scores)
+        ]
     if len(chosen) == 1:
         return chosen[0]
     names = listed([candidate.name for candidate in chosen or candidates], MAX_ERROR - 100)
@@ -367,7 +354,7 @@ def choose_automation(
 
 def calls_in(config: Mapping[str, Any]) -> list[ServiceCall]:
     """Return the services that an automation calls, with those of steps that a person has added."""
-    return list(_calls(config.get("actions") or config.get("action") or ()))
+    return list(_calls(config.get("actions") or config.get("action")))
 
 
 def _calls(steps: Any, depth: int = MAX_DEPTH) -> Iterator[ServiceCall]:
@@ -441,15 +428,10 @@ async def async_check_allowed(
 # Undo
 
 
-def _edits_by_speaker(own: OwnAutomations | None, run: ToolRun) -> list[AutomationEdit]:
+def edits_by_speaker(own: OwnAutomations | None, run: ToolRun) -> list[AutomationEdit]:
+    """Return what the speaker did with automations and has not undone, the newest first."""
     user_id = run.speaker.context.user_id
     return [edit for edit in own.edits if edit.user_id == user_id] if own is not None and user_id else []
-
-
-def last_edit(own: OwnAutomations | None, run: ToolRun) -> AutomationEdit | None:
-    """Return the last edit by the speaker, before this turn, that was not undone; None if there is none."""
-    edits = _edits_by_speaker(own, run)
-    return next((edit for edit in edits if not edit.undone and edit.turn_id != run.speaker.turn_id), None)
 
 
 def edit_rows(own: OwnAutomations | None, run: ToolRun) -> list[JsonValueType]:
@@ -459,9 +441,8 @@ def edit_rows(own: OwnAutomations | None, run: ToolRun) -> list[JsonValueType]:
             "at": dt_util.as_local(edit.at).strftime("%Y-%m-%d %H:%M"),
             "did": edit.told()[0],
             "automation": edit.automation.alias,
-            **({"undone": True} if edit.undone else {}),
         }
-        for edit in _edits_by_speaker(own, run)[:MAX_ROWS]
+        for edit in edits_by_speaker(own, run)[:MAX_ROWS]
     ]
 
 
@@ -475,29 +456,21 @@ async def async_undo_edit(edit: AutomationEdit, own: OwnAutomations, run: ToolRu
     automation, context = edit.automation, run.speaker.context
     user = await run.hass.auth.async_get_user(context.user_id) if context.user_id else None
     check_administrator(user)
-    gone = ToolExecutionError(f"The automation {automation.alias} does not exist any more")
-    entity_id = entity_of(run.hass, automation.id)
-    if edit.switched is not None:
-        if entity_id is None:
-            raise gone
+    entity_id, written = entity_of(run.hass, automation.id), await async_read(run.hass, automation.id)
+    if edit.after is not None and (written if edit.switched is None else entity_id) is None:
+        raise ToolExecutionError(f"The automation {automation.alias} does not exist any more")
+    if edit.switched is not None and entity_id is not None:
         judge_switch(run, entity_id, user, on=not edit.switched)
         await async_switch_automation(run.hass, entity_id, context, on=not edit.switched)
+    elif edit.after is not None and written != edit.after.config:
+        raise ToolExecutionError(
+            f"The automation {automation.alias} has been edited since, so it stays as it is; say so"
+        )
+    elif edit.before is None:
+        await async_remove(run.hass, automation.id)
     else:
-        if edit.after is not None and (written := await async_read(run.hass, automation.id)) != dict(
-            edit.after.config
-        ):
-            raise (
-                gone
-                if written is None
-                else ToolExecutionError(
-                    f"The automation {automation.alias} has been edited since, so it stays as it is; say so"
-                )
-            )
-        if edit.before is None:
-            await async_remove(run.hass, automation.id)
-        else:
-            await async_check_allowed(edit.before, run)
-            await async_add(run.hass, edit.before.id, edit.before.config, context)
+        await async_check_allowed(edit.before, run)
+        await async_add(run.hass, edit.before.id, edit.before.config, context)
     own.note_undone(edit)
     note_in_journal(run, "undo", automation.alias, undo=True)
     return {"automation": automation.alias, "undone": edit.told()[1], "at": f"{dt_util.now():%H:%M}"}
@@ -598,13 +571,10 @@ async def async_forget_person(hass: HomeAssistant, automation_ids: Iterable[str]
 
 
 def _path(hass: HomeAssistant) -> Path:
-    """Return where the file really is. Runs in a worker thread."""
     return Path(os.path.realpath(hass.config.path(AUTOMATION_CONFIG_PATH)))
 
 
 async def _async_edit(hass: HomeAssistant, automation_id: str, item: Mapping[str, Any] | None) -> None:
-    """Put an item in the place of an id, or remove it."""
-
     def edit() -> None:
         path = _path(hass)
         try:
@@ -661,7 +631,6 @@ def _is(item: Any, automation_id: str) -> bool:
 
 
 def _read(path: Path) -> str | None:
-    """Return the text of a file, None if there is none."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise AutomationRefusedError("automations_unreadable")
@@ -679,7 +648,6 @@ class _Loader(_Base):  # type: ignore[misc]
     """Reads YAML without resolving references: includes and secrets stay names."""
 
     def construct_undefined(self, node: yaml.Node) -> Any:
-        """Return a tag with the node that follows it."""
         if isinstance(node, yaml.ScalarNode):
             return (node.tag, node.value)
         if isinstance(node, yaml.SequenceNode):

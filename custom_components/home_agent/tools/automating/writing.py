@@ -987,10 +987,7 @@ class AutomationTool(HomeAgentTool):
         """Ask about a new automation, or about a change of one that is known."""
         change = AutomationChange.CREATE if known is None else AutomationChange.CHANGE
         earlier = before = None
-        if known is None:
-            if self.own.full:
-                raise ValidationError("There are too many automations; delete some first")
-        else:
+        if known is not None:
             earlier = await async_read(run.hass, known.id)
             if known.own is None or earlier is None:
                 raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
