@@ -538,7 +538,7 @@ class HomeAgentData:
     def note_turn(self, hass: HomeAssistant, turn: TurnRecord) -> None:
         """Count a turn, and tell the sensors."""
         self.figures = turn.figures()
-        self.quality.add(self.turn_log.models[self.router.last_used], turn.calls)
+        self.quality.add(turn.calls)
         counts = turn.counts()
         self.totals += counts
         if self.settings[const.CONF_PANEL]:

@@ -271,7 +271,6 @@ async def test_first_try(hass: HomeAssistant, model_server: ModelServer) -> None
         "refused": 0,
         "exhausted": 0,
         "rules": {},
-        "tools": {"ha_control": {"first_try": 1, "repaired": 0, "retried": 0, "refused": 0, "exhausted": 0}},
     }
 
 

@@ -290,10 +290,11 @@ def entity_of(hass: HomeAssistant, automation_id: str) -> str | None:
 @callback
 def known_automations(hass: HomeAssistant, own: OwnAutomations) -> list[KnownAutomation]:
     """Return the automations of Home Assistant, those that were asked for first, the newest first."""
-    kept = {each.id: each for each in own.all()}
+    registry, kept = er.async_get(hass), {each.id: each for each in own.all()}
     automations: list[KnownAutomation] = []
     for state in hass.states.async_all(AUTOMATION):
-        automation_id = str(state.attributes.get("id") or "")
+        entry = registry.async_get(state.entity_id)
+        automation_id = entry.unique_id if entry else ""
         automations.append(
             KnownAutomation(state.entity_id, state.name, automation_id, kept.get(automation_id))
         )

@@ -113,21 +113,12 @@ FORMS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """One example of each form that is read."""
 _WHERE: Final = frozenset({"entity_id", "area", "floor", "domain", "device_class"})
-_KEYS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
-    TRIGGER: {
-        "state": _WHERE | {"person", "from", "to", "for"},
-        "numeric_state": _WHERE | {"attribute", "above", "below", "for"},
-        "time": frozenset({"at", "weekday"}),
-        "sun": frozenset({"event", "offset"}),
-        "zone": frozenset({"entity_id", "person", "zone", "event"}),
-    },
-    CONDITION: {
-        "state": _WHERE | {"person", "to", "for"},
-        "numeric_state": _WHERE | {"attribute", "above", "below"},
-        "time": frozenset({"after", "before", "weekday"}),
-        "sun": frozenset({"after", "before", "after_offset", "before_offset"}),
-        "zone": frozenset({"entity_id", "person", "zone"}),
-    },
+_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    "state": _WHERE | {"person", "from", "to", "for"},
+    "numeric_state": _WHERE | {"attribute", "above", "below", "for"},
+    "time": frozenset({"at", "after", "before", "weekday"}),
+    "sun": frozenset({"event", "offset", "after", "before", "after_offset", "before_offset"}),
+    "zone": frozenset({"entity_id", "person", "zone", "event"}),
 }
 _NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("entity", "entities", "entity_ids", "name"), "entity_id"),
@@ -258,18 +249,16 @@ def as_yaml(config: Mapping[str, Any]) -> str:
 def described(
     config: Mapping[str, Any], alias: str, run: ToolRun, *, changed: bool, taken: Sequence[str] = ()
 ) -> Config:
-    """Return an automation with its name and who asked for it, when, and in which words."""
+    """Return an automation with a free name, and who asked for it, when, and in which words."""
     sentence = one_line(_without_marks(run.sentence), MAX_SENTENCE)
     who = plain(run.speaker.person or "") or "an administrator"
     text = f"{RECORDED[changed]}{who} on {dt_util.now():%Y-%m-%d %H:%M}: {sentence}"
     if changed and (earlier := str(config.get("description") or "")):
         text = f"{earlier}\n{text}"
     rest = {key: value for key, value in config.items() if key not in ("alias", "description")}
-    others = {name.casefold() for name in taken}
-    free, number = alias, 1
-    while free.casefold() in others:
-        number += 1
-        free = f"{alias} {number}"
+    others = {fold(name) for name in taken}
+    names = (alias, *(f"{alias} {number}" for number in range(2, len(taken) + 2)))
+    free = next(name for name in names if fold(name) not in others)
     return {"alias": free, "description": text, **rest}
 
 
@@ -339,7 +328,6 @@ class ClauseReader:
         return configs
 
     def _times(self, role: str, kind: str, fields: Config) -> list[Config]:
-        """Return what starts at a time or with the sun, or the conditions of a window."""
         names = [str(each).casefold() for each in as_values(fields.get("weekday"))]
         if all(each in WEEKDAYS for each in names):
             numbers = {WEEKDAYS.index(each) for each in names}
@@ -366,8 +354,7 @@ class ClauseReader:
 
     # Entities
 
-    def _entities(self, fields: Config) -> list[State]:
-        """Return the states of the entities of a clause, all of one domain. Raises ValidationError."""
+    def _entities(self, fields: Config, most: int = MAX_ENTITIES) -> list[State]:
         named = texts(fields.get("entity_id"))
         ids = [each for each in named if valid_entity_id(each.casefold())]
         names = [each for each in named if each not in ids]
@@ -375,7 +362,7 @@ class ClauseReader:
         if target.is_empty:
             raise ValidationError("entity_id is missing: say which entity is meant")
         records = self._run.resolve(target, self._run.sentence)
-        if len(records) > MAX_ENTITIES or len({record.domain for record in records}) > 1:
+        if len(records) > most or len({record.domain for record in records}) > 1:
             names = [plain(record.name) for record in records[:MAX_ENTITIES]]
             raise ValidationError(f"Which one? Name one of: {', '.join(names)}"[:200])
         states = [self._hass.states.get(record.entity_id) for record in records]
@@ -385,10 +372,7 @@ class ClauseReader:
         return seen
 
     def _compared(self, fields: Config) -> Config:
-        state, *others = self._entities(fields)
-        if others:
-            ids = ", ".join(each.entity_id for each in (state, *others))
-            raise ValidationError(f"Which one? Name one of: {ids}"[:200])
+        (state,) = self._entities(fields, most=1)
         attribute = _MEASURED.get(state.domain)
         is_number = as_number(state.state) is not None or state.attributes.get("unit_of_measurement")
         if attribute is None and not is_number:
@@ -397,11 +381,7 @@ class ClauseReader:
             raise ValidationError(f"attribute: {str(given)[:40]!r} is not available for {state.entity_id}")
         if not (limits := _limits(fields)):
             raise ValidationError(f"{state.entity_id}: above or below is missing")
-        return {
-            "entity_id": [state.entity_id],
-            **({"attribute": attribute} if attribute else {}),
-            **limits,
-        }
+        return {"entity_id": [state.entity_id], **({"attribute": attribute} if attribute else {}), **limits}
 
     # Persons, who need not be exposed: their state is not told
 
@@ -440,11 +420,8 @@ class ClauseReader:
                     raise ValidationError(
                         "person: name the persons; nobody and somebody are known for home only"
                     )
-                return {
-                    role: "numeric_state",
-                    "entity_id": _HOME,
-                    **({"below": 1} if nobody else {"above": 0}),
-                }
+                limit = {"below": 1} if nobody else {"above": 0}
+                return {role: "numeric_state", "entity_id": _HOME, **limit}
             names, ids = (), [state.entity_id for state in persons]
         listed, speaker = ", ".join(plain(state.name) for state in persons), self._run.speaker
         for name in names:
@@ -494,8 +471,6 @@ class ClauseReader:
         names = ", ".join(["home", *(plain(state.name) for state in zones)])
         raise ValidationError(f"zone: {word[:40]!r} is not known. There are: {names}"[:300])
 
-    # Times
-
     def _clock(self, value: Any) -> str:
         text = str(value).strip()
         clock = read_clock(text.casefold()) or dt_util.parse_time(text)
@@ -504,7 +479,6 @@ class ClauseReader:
         return clock.strftime("%H:%M:%S")
 
     def _offset(self, fields: Config, key: str) -> Config:
-        """Return a time before or after an event of the sun; empty for none. Raises ValidationError."""
         text = str(fields.get(key) or "").strip().replace("\u2212", "-")
         if not text.strip("+-0:"):
             return {}
@@ -531,7 +505,6 @@ def as_duration(seconds: int) -> str:
 
 
 def _fields(item: Any, role: str) -> tuple[str, Config]:
-    """Return the kind of a trigger or condition and its values. Raises ValidationError."""
     forms = ", ".join(FORMS[role].values())
     if not isinstance(item, Mapping):
         raise ValidationError(f"{role}s: {str(item)[:40]!r} is no object. Give {forms}")
@@ -556,7 +529,7 @@ def _fields(item: Any, role: str) -> tuple[str, Config]:
         raise ValidationError(f"{role}s: {kind[:40]!r} is not available here. Give {forms}")
     if kind == "time" and fields.get("at") in (SUNSET, SUNRISE):
         kind, fields["event"] = "sun", fields.pop("at")
-    if unknown := sorted(fields.keys() - _KEYS[role][kind]):
+    if unknown := sorted(fields.keys() - _KEYS[kind]):
         raise ValidationError(f"{role}s: {unknown[0][:40]!r} is no part of it. Give {FORMS[role][kind]}")
     if not fields:
         raise ValidationError(f"{role}s: something is missing. Give {FORMS[role][kind]}")
@@ -564,7 +537,6 @@ def _fields(item: Any, role: str) -> tuple[str, Config]:
 
 
 def _kind(fields: Config) -> str:
-    """Return the kind of a clause that does not say it."""
     if fields.keys() & {"above", "below"}:
         return "numeric_state"
     if fields.keys() & {"at", "after", "before"} or fields.keys() == {"weekday"}:
@@ -597,7 +569,6 @@ def _window(after: Config, before: Config) -> list[Config]:
 
 
 def _limits(fields: Config) -> dict[str, float]:
-    """Return the numbers above or below which something is. Raises ValidationError."""
     limits: dict[str, float] = {}
     for side in ("above", "below"):
         if side in fields:
@@ -625,8 +596,6 @@ class ActionReader:
         """The steps as Home Assistant writes them."""
 
     def _add(self, calls: Sequence[ServiceCall], seconds: int = 0, ends: Sequence[ServiceCall] = ()) -> None:
-        """Add a step: calls, a wait, or calls for a while and what ends them."""
-
         async def begin_nothing() -> None:
             """A step is a part of what is asked about."""
 
@@ -835,6 +804,7 @@ class StateWords:
 CHANGES: Final = ("create", "list", "change", "delete", "on", "off")
 MAX_LISTED: Final = 15
 MAX_OTHERS: Final = 30
+"""Automations that a list has, with all of what they do, and by name."""
 MINE: Final = "made_by_you"
 SILENT: Final = ("not_from", "not_to")
 FOREIGN: Final = (
@@ -925,7 +895,6 @@ class AutomationTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Do one thing. Raises HomeAgentError; TargetsFailed for what waits for a yes."""
         user_id = None if run.speaker.is_automation else run.speaker.context.user_id
         user = await run.hass.auth.async_get_user(user_id) if user_id else None
         action, name = args["action"], str(args.get("name") or "")
@@ -984,7 +953,6 @@ class AutomationTool(HomeAgentTool):
     async def _async_write(
         self, known: KnownAutomation | None, args: Mapping[str, Any], run: ToolRun
     ) -> JsonValueType:
-        """Ask about a new automation, or about a change of one that is known."""
         change = AutomationChange.CREATE if known is None else AutomationChange.CHANGE
         earlier = before = None
         if known is not None:
