@@ -312,7 +312,7 @@ class Auth:
             request = Request(method="POST", url=url, headers=headers, body=body)
             answer = await async_fetch(session, request, MAX_BYTES)
             if answer.status >= HTTPStatus.BAD_REQUEST:
-                raise ToolExecutionError(f"The token server answered with status {answer.status}")
+                raise refusal("token server", answer.status)
             granted: Any = None
             with suppress(ValueError):
                 granted = json_loads(answer.text)
@@ -338,6 +338,13 @@ class Auth:
 
     def _client(self) -> str:
         return _packed(*(quote_plus(self.config[key]) for key in ("client_id", "client_secret")))
+
+
+def refusal(server: str, status: int) -> ToolExecutionError:
+    """Return the error for an answer with a status that is none of a success."""
+    is_about_keys = status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+    why = ": it refuses the credentials of this tool. The person has to correct them" if is_about_keys else ""
+    return ToolExecutionError(f"The {server} answered with status {status}{why}")
 
 
 class AskAgain(ToolExecutionError):

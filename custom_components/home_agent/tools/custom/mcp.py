@@ -44,6 +44,7 @@ from .base import (
     Text,
     connection_schema,
     header_name,
+    refusal,
     without_keys,
 )
 
@@ -56,7 +57,6 @@ MAX_PAGES: Final = 20
 MAX_BYTES: Final = 1_000_000
 MAX_WORDS: Final = 300
 
-REFUSED_KEY: Final = "The MCP server refuses the credentials of this tool. The person has to correct them"
 SESSION_ID: Final = "Mcp-Session-Id"
 
 type Object = dict[str, Any]
@@ -199,7 +199,6 @@ class McpServer:
 
     @asynccontextmanager
     async def _post(self, body: Object, session: Session) -> AsyncIterator[ClientResponse]:
-        """Send a message and yield the answer. Raises ToolExecutionError for a refusal."""
         headers = {name: CONTROL.sub(" ", text.render({})) for name, text in self.headers.items()}
         connect = partial(self.connection.session, self.hass)
         if (auth := self.connection.auth) is not None:
@@ -218,15 +217,13 @@ class McpServer:
             if response.status == HTTPStatus.UNAUTHORIZED and auth is not None and auth.renewable:
                 self._session = None
                 auth.forget(self._sent)
-                raise AskAgain(REFUSED_KEY)
+                raise AskAgain(str(refusal("MCP server", response.status)))
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-                answered = f"The MCP server answered with status {response.status}"
-                raise ToolExecutionError(REFUSALS.get(response.status, answered))
+                raise refusal("MCP server", response.status)
             yield response
 
 
 async def _messages(response: ClientResponse) -> AsyncIterator[Object]:
-    """Yield a server's documents, one or a stream. Raises ToolExecutionError if they are too long."""
     reader, pieces = JSONReader(line_bytes=MAX_BYTES, body_bytes=MAX_BYTES), read_pieces(response, MAX_BYTES)
     while True:
         piece = await anext(pieces, None)
@@ -252,13 +249,6 @@ def _result(message: Object) -> Object:
     return result
 
 
-REFUSALS: Final[Mapping[int, str]] = {
-    **dict.fromkeys(
-        (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED),
-        "There is no MCP server with streamable HTTP at this address. The person has to correct it",
-    ),
-    **dict.fromkeys((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN), REFUSED_KEY),
-}
 DEFAULT_SECONDS: Final = 15.0
 MAX_SECONDS: Final = 120
 RESERVED_HEADERS: Final = FORBIDDEN_HEADERS | {"mcp-session-id", "mcp-protocol-version", "accept"}
@@ -303,7 +293,6 @@ class McpTool(ServerTool):
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> McpHandler | McpServer:
-        """Return the server and the name of its tool; without a name the server."""
         if "tool" in config and (config["include"] != ["*"] or config["exclude"]):
             problem = "tool and include or exclude are for different things"
             raise probatio.Invalid(problem, ["handler", "tool"])
@@ -329,7 +318,6 @@ class McpTool(ServerTool):
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Call the tool and return what it said. Raises PermissionDenied and ToolExecutionError."""
         handler = self.handler
         if handler.read_only is False and not self.settings[CONF_MCP_WRITES]:
             raise PermissionDenied("This tool changes something, which the options forbid (mcp_allow_writes)")

@@ -35,6 +35,7 @@ from .base import (
     connection_schema,
     header_name,
     read_url,
+    refusal,
     rendered,
     without_keys,
 )
@@ -53,7 +54,6 @@ _NOT_JSON: Final = object()
 
 
 def _path(written: str) -> tuple[str, list[PathStep]]:
-    """Return a path such as `$.items[0].name` as it is written, and its steps."""
     text = written.strip().removeprefix("$")
     steps: list[PathStep] = []
     position = 0
@@ -74,7 +74,6 @@ RESPONSE: Final = {
 
 
 def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
-    """Return the value of a path. Raises ToolExecutionError if there is none."""
     for number, step in enumerate(steps):
         if step is None and isinstance(value, list):
             rest = steps[number + 1 :]
@@ -96,14 +95,6 @@ DEFAULT_SECONDS: Final = 10.0
 MAX_SECONDS: Final = 120
 MAX_BODY: Final = 200_000
 CONTENT: Final = ("headers", "query", "json", "form", "body")
-ADVICE: Final[Mapping[int, str]] = {
-    HTTPStatus.BAD_REQUEST: ": it does not accept these arguments",
-    HTTPStatus.UNAUTHORIZED: ": it refused the credentials of this tool. The person has to correct them",
-    HTTPStatus.FORBIDDEN: ": it refused the credentials of this tool. The person has to correct them",
-    HTTPStatus.NOT_FOUND: ": there is no such thing. Change the arguments",
-    HTTPStatus.UNPROCESSABLE_ENTITY: ": it does not accept these arguments",
-    HTTPStatus.TOO_MANY_REQUESTS: ": try again later",
-}
 
 
 class RestHandler(NamedTuple):
@@ -236,13 +227,11 @@ class RestTool(ServerTool):
             answer = await async_fetch(session, request, MAX_BYTES)
             if answer.status < HTTPStatus.BAD_REQUEST:
                 return answer
-            is_broken = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-            advice = ADVICE.get(answer.status, ": try again later" if is_broken else "")
-            problem = f"The server answered with status {answer.status}{advice}"
+            problem = refusal("server", answer.status)
             if auth is not None and auth.renewable and answer.status == HTTPStatus.UNAUTHORIZED:
                 auth.forget(header)
-                raise AskAgain(problem)
-            raise ToolExecutionError(problem)
+                raise AskAgain(str(problem))
+            raise problem
 
         answer = await connection.async_ask("server", ask)
         result: JsonValueType = without_keys(handler.read_answer(answer, variables), secrets)
