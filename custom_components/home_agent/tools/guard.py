@@ -428,7 +428,6 @@ class Guard:
         return [] if call is None else [call]
 
     def _script_call(self, tool: llm.Tool, args: Mapping[str, Any]) -> ServiceCall | None:
-        """Return the call of a tool that runs a script, None for any other."""
         if (script := script_of(self._hass, tool)) is None:
             return None
         data = {"variables": values} if (values := values_of(tool, args)) else {}

@@ -155,7 +155,6 @@ class ToolHandler:
             turn.answer()
 
     async def _async_execute_once(self, adapted: Adapted, turn: TurnCalls) -> llm.ToolResult:
-        """Run a call unless the budget is spent or the same call was made before."""
         call = adapted.call
         key = call_key(call.tool_name, call.tool_args, adapted.meanings)
         if (answer := await turn.async_answer_without_run(key)) is not None:
@@ -282,7 +281,6 @@ class ToolHandler:
     async def _async_run_safely(
         self, adapted: Adapted, turn: TurnCalls, record: CallRecord
     ) -> llm.ToolResult:
-        """Run a call and turn whatever it raises into an envelope."""
         name, limit = record.tool_name, asyncio.timeout(self.timeout)
         try:
             async with limit:
@@ -543,7 +541,6 @@ class ToolHandler:
 
 
 def _note_read(tool: llm.Tool, content: Mapping[str, Any], turn: TurnCalls) -> None:
-    """Keep what a server has answered: its words may go back to it."""
     source = tool.source if isinstance(tool, HomeAgentTool) else source_of(tool)
     if source:
         turn.origins.note_read(source, texts_of(content["result"]))

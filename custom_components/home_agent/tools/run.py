@@ -124,7 +124,6 @@ def script_service(hass: HomeAssistant, entity_id: str) -> str:
 
 @contextmanager
 def _service_errors(call: ServiceCall) -> Iterator[None]:
-    """Raise what a service raises as PermissionDenied or ToolExecutionError."""
     try:
         yield
     except (Unauthorized, UnknownUser) as err:

@@ -222,7 +222,6 @@ def squashed(name: str) -> str:
 
 
 def _last_part(name: str) -> str:
-    """Return a name without the prefixes that say whose tool it is."""
     part = re.split(r"__|::|/", name.strip())[-1]
     return re.sub(
         r"^(?:functions|default_api|call|tools?|assist|intent|api|home_?assistant_?mcp)[.:]", "", part
@@ -334,7 +333,6 @@ def _service(name: str) -> tuple[str, str] | None:
 
 
 def _split(args: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the slots that say what is meant, and what is left; nested objects are opened."""
     nested = [args[key] for key in _NESTED if isinstance(args.get(key), Mapping)]
     flat = {key: args[key] for key in args if key not in _NESTED or not isinstance(args[key], Mapping)}
     slots: dict[str, Any] = {}
@@ -406,12 +404,13 @@ def fit(tool: llm.Tool, args: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[
 
     Raises ValidationError naming every slot that does not fit.
     """
-    schema, is_own = json_schema(tool), isinstance(tool, HomeAgentTool)
-    if not is_own or args.keys() <= slots_of(schema).keys():
+    schema, words = json_schema(tool), SLOT_WORDS
+    if isinstance(tool, HomeAgentTool):
+        words = {**words, **tool.slot_words}
+    if words is SLOT_WORDS or args.keys() <= slots_of(schema).keys():
         with suppress(ValidationError):
             return _checked(tool, dict(args)), ()
     rules: dict[str, None] = {}
-    words = {**SLOT_WORDS, **tool.slot_words} if is_own else SLOT_WORDS
     return _checked(tool, _read(dict(args), schema, words, rules, tool.name)), tuple(rules)
 
 
@@ -509,7 +508,6 @@ def _is_nothing(value: Any, schema: Any) -> bool:
 
 
 def _value(given: Any, schema: Any, rules: dict[str, None]) -> Any:
-    """Return a value in a type that its slot takes, and choices as they are spelled there."""
     wanted, choices, value = types_of(schema), choices_of(schema), given
     if not _is(value, wanted):
         text = value.strip() if isinstance(value, str) else ""

@@ -29,7 +29,7 @@ from ...inference.transport import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema
-from ..outside.fetch import Request, async_open, read_pieces
+from ..outside.fetch import Request, read_pieces
 from ..outside.other_apis import async_report_refused, async_sanitize, imitates, wire_name
 from .base import (
     CONTROL,
@@ -39,12 +39,12 @@ from .base import (
     AskAgain,
     Connection,
     Recipe,
+    RefusedByServer,
     ServerTool,
     Templates,
     Text,
     connection_schema,
     header_name,
-    refusal,
     without_keys,
 )
 
@@ -64,15 +64,14 @@ type Session = dict[str, str]
 """The headers that a server wants to see in each request after the first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteTool:
+class RemoteTool(NamedTuple):
     """A tool as its server describes it."""
 
     name: str
     only_reads: bool
     """The server's claim; it is not verified."""
-    description: str = ""
-    schema: Object = field(default_factory=dict)
+    description: str
+    schema: Object
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,8 +86,6 @@ class McpServer:
     include: Sequence[str]
     exclude: Sequence[str]
     """Names of tools with wildcards."""
-    _sent: str = ""
-    """The Authorization header that was sent last."""
     _session: Session | None = None
     _tools: dict[str, RemoteTool] = field(default_factory=dict)
     _listed: float = float("-inf")
@@ -138,7 +135,7 @@ class McpServer:
 
     def _secrets(self) -> set[str]:
         of_auth = self.connection.auth.secrets() if self.connection.auth is not None else []
-        return {*of_auth, self._sent, *(text.source for text in self.headers.values())}
+        return {*of_auth, *(text.source for text in self.headers.values())}
 
     async def _current(self) -> Mapping[str, RemoteTool]:
         async with self._lock:
@@ -200,27 +197,21 @@ class McpServer:
     @asynccontextmanager
     async def _post(self, body: Object, session: Session) -> AsyncIterator[ClientResponse]:
         headers = {name: CONTROL.sub(" ", text.render({})) for name, text in self.headers.items()}
-        connect = partial(self.connection.session, self.hass)
-        if (auth := self.connection.auth) is not None:
-            self._sent = CONTROL.sub("", await auth.async_header(connect, {}))
-            headers["Authorization"] = self._sent
         headers |= {
             "Accept": "application/json, text/event-stream",
             "Content-Type": "application/json",
             **session,
         }
         request = Request(method="POST", url=self.url, headers=headers, body=json_bytes(body))
-        async with async_open(connect(self.host), request) as response:
-            if response.status == HTTPStatus.NOT_FOUND and SESSION_ID in session:
-                self._session = None
-                raise AskAgain("The MCP server loses its sessions")
-            if response.status == HTTPStatus.UNAUTHORIZED and auth is not None and auth.renewable:
-                self._session = None
-                auth.forget(self._sent)
-                raise AskAgain(str(refusal("MCP server", response.status)))
-            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-                raise refusal("MCP server", response.status)
-            yield response
+        connect = partial(self.connection.session, self.hass)
+        try:
+            async with self.connection.async_open("MCP server", request, connect, {}) as response:
+                yield response
+        except RefusedByServer as err:
+            if err.status != HTTPStatus.NOT_FOUND or SESSION_ID not in session:
+                raise
+            self._session = None
+            raise AskAgain("The MCP server loses its sessions") from err
 
 
 async def _messages(response: ClientResponse) -> AsyncIterator[Object]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from http import HTTPStatus
 from typing import Any, Final, NamedTuple, override
 from urllib.parse import urlencode
 
@@ -17,14 +16,13 @@ from ...errors import ToolExecutionError
 from ...regex import lazy_regex
 from ...safety.redaction import is_secret
 from ..base import ToolRun
-from ..outside.fetch import HttpAnswer, Request, async_fetch
+from ..outside.fetch import HttpAnswer, Request, async_read
 from .base import (
     ADDRESS,
     CONTROL,
     FORBIDDEN_HEADERS,
     MAX_BYTES,
     TEXT,
-    AskAgain,
     Connection,
     Recipe,
     ServerTool,
@@ -35,7 +33,6 @@ from .base import (
     connection_schema,
     header_name,
     read_url,
-    refusal,
     rendered,
     without_keys,
 )
@@ -204,7 +201,6 @@ class RestTool(ServerTool):
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
         handler, connection = self.handler, self.connection
-        auth = connection.auth
         secrets = {
             text.source
             for part in handler.content.values()
@@ -219,21 +215,11 @@ class RestTool(ServerTool):
             return connection.session(run.hass, host)
 
         async def ask() -> HttpAnswer:
-            session = connect(self.host)
-            if auth is not None:
-                header = await auth.async_header(connect, variables)
-                secrets.update((*auth.secrets(), header, header.partition(" ")[2]))
-                request.headers["Authorization"] = CONTROL.sub("", header)
-            answer = await async_fetch(session, request, MAX_BYTES)
-            if answer.status < HTTPStatus.BAD_REQUEST:
-                return answer
-            problem = refusal("server", answer.status)
-            if auth is not None and auth.renewable and answer.status == HTTPStatus.UNAUTHORIZED:
-                auth.forget(header)
-                raise AskAgain(str(problem))
-            raise problem
+            async with connection.async_open("server", request, connect, variables) as response:
+                return await async_read(response, MAX_BYTES)
 
         answer = await connection.async_ask("server", ask)
+        secrets.update(connection.auth.secrets() if connection.auth is not None else ())
         result: JsonValueType = without_keys(handler.read_answer(answer, variables), secrets)
         return result
 
@@ -260,7 +246,6 @@ class RestTool(ServerTool):
 
 
 def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return fields as text: lists are repeated, what is null is left out."""
     return [
         (name, item if isinstance(item, str) else json_bytes(item).decode())
         for name, value in values.items()

@@ -242,11 +242,16 @@ async def read_pieces(response: ClientResponse, max_bytes: int) -> AsyncIterator
 async def async_fetch(session: ClientSession, request: Request, max_bytes: int) -> HttpAnswer:
     """Send a request and read at most `max_bytes` of its answer. Raises FetchError."""
     async with async_open(session, request) as response:
-        body = b"".join([piece async for piece in read_pieces(response, max_bytes)])
-        return HttpAnswer(
-            status=response.status,
-            content_type=response.content_type.casefold(),
-            charset=(response.charset or "utf-8").casefold(),
-            content=body[:max_bytes],
-            cut=len(body) > max_bytes,
-        )
+        return await async_read(response, max_bytes)
+
+
+async def async_read(response: ClientResponse, max_bytes: int) -> HttpAnswer:
+    """Read at most `max_bytes` of an answer."""
+    body = b"".join([piece async for piece in read_pieces(response, max_bytes)])
+    return HttpAnswer(
+        status=response.status,
+        content_type=response.content_type.casefold(),
+        charset=(response.charset or "utf-8").casefold(),
+        content=body[:max_bytes],
+        cut=len(body) > max_bytes,
+    )
