@@ -137,19 +137,18 @@ MESSAGE_NAMES: Final = words_of(
     "notifysendmessage sendtophone"
 )
 """Names of tools and services that send messages, squashed and without "hass"."""
-RECEIVERS: Final = (
-    *("person", "recipient", "recipients", "to", "target", "targets", "who", "name"),
-    *("area", "room", "area_name", "floor", "location", "entity_id", "media_player_entity_id"),
-)
-"""Fields that name a receiver, the most telling ones first."""
-TEXTS: Final = ("message", "text", "content", "announcement", "body")
-TIMES: Final = ("when", "time", "at", "delay", "scheduled_time", "datetime")
-"""Fields that say when it is told."""
+_MESSAGE_SLOTS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("recipient", "recipients", "to", "target", "targets", "who", "name"), "person"),
+    **dict.fromkeys(("area", "room", "area_name", "floor", "location"), "person"),
+    **dict.fromkeys(("entity_id", "media_player_entity_id"), "person"),
+    **dict.fromkeys(("text", "content", "announcement", "body"), "message"),
+    **dict.fromkeys(("time", "at", "delay", "scheduled_time", "datetime"), "when"),
+}
+"""Fields of such tools by our name."""
 TIMER: Final = "timer"
-REPEAT, IF = "repeat", "if"
-OF_EVENTS: Final = ("when", IF)
+OF_EVENTS: Final = ("when", "if")
 """Texts that models also write as objects."""
-MESSAGE_BESIDE: Final = frozenset({"to_phone", "title", "data", "cache", "language", "preannounce"})
+MESSAGE_BESIDE: Final = frozenset({"title", "data", "cache", "language", "preannounce"})
 """Fields that may be left out without another meaning; a time or a condition may not."""
 ALL: Final = "everybody"
 _SCRIPT: Final = lazy_regex(r"(?:[\w.:/]*[.:/_])?script(?:__|[.:/])")
@@ -360,23 +359,21 @@ def _as_message(call: llm.ToolInput, word: str, *, has_timer: bool) -> llm.ToolI
     is_message = call.tool_name == NOTIFY or (word in MESSAGE_NAMES and not _SCRIPT.match(call.tool_name))
     if UNPARSED in given or not is_message:
         return call
-    nested = given.get("target") if isinstance(given.get("target"), dict) else {}
-    fields: dict[str, Any] = {**given, **(nested or {})}
-    said = next((value for key in TEXTS if isinstance(value := fields.get(key), str)), None)
-    named = next((names for key in RECEIVERS if (names := texts(fields.get(key)))), ())
-    receiver = ", ".join(named) or ("" if call.tool_name == NOTIFY else ALL)
-    known = {*RECEIVERS, *TEXTS, *MESSAGE_BESIDE, *TIMES, REPEAT, IF}
-    if said is None or not receiver or not fields.keys() <= known:
-        return call
-    when = next((str(value) for key in TIMES if (value := fields.get(key))), "")
-    times = {"when": when, **{key: str(fields.get(key) or "") for key in (REPEAT, IF)}}
-    times = {key: value for key, value in times.items() if value}
+    nested = given.get("target")
+    args: dict[str, Any] = {}
+    for key, value in {**given, **(nested if isinstance(nested, dict) else {})}.items():
+        if value and value != nested and key not in MESSAGE_BESIDE:
+            args.setdefault(_MESSAGE_SLOTS.get(key, key), value)
+    if call.tool_name != NOTIFY:
+        args.setdefault("person", ALL)
+    receiver = ", ".join(texts(args.get("person")))
     # "mia" is Italian for my, Mia a name
-    to_self = squash(receiver) in self_words() and receiver.islower() and not given.get("to_phone")
-    if has_timer and to_self and when:
-        return replace(call, tool_name=TIMER, tool_args={"action": "set", "name": said, **times})
-    beside = {"to_phone": given["to_phone"]} if isinstance(given.get("to_phone"), bool) else {}
-    return replace(call, tool_name=NOTIFY, tool_args={"person": receiver, "message": said, **beside, **times})
+    to_self = squash(receiver) in self_words() and receiver.islower() and not args.get("to_phone")
+    if has_timer and to_self and args.get("when"):
+        times = {slot: str(value) for slot in ("when", "repeat", "if") if (value := args.get(slot))}
+        name = {"name": str(args.get("message") or "")}
+        return replace(call, tool_name=TIMER, tool_args={"action": "set", **name, **times})
+    return replace(call, tool_name=NOTIFY, tool_args=args)
 
 
 BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
-from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Network, ip_address
 import socket
 from typing import Final, NamedTuple, override
@@ -131,7 +130,7 @@ def async_session(hass: HomeAssistant, *, local: bool, verify_ssl: bool) -> Clie
 CONNECT: Final = ClientTimeout(total=None, sock_connect=10)
 """Whoever asks limits the time of the whole request."""
 MAX_REDIRECTS: Final = 5
-MOVED: Final = frozenset({301, 302})
+KEEPS_BODY: Final = frozenset({307, 308})
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 CHARSETS: Final = frozenset(
     {"utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin-1", "windows-1252"}
@@ -204,15 +203,11 @@ async def async_open(session: ClientSession, request: Request) -> AsyncIterator[
                     and target.is_default_port()
                 )
                 is_web = target.scheme in ("http", "https")
-                if not is_web or not (is_upgrade or target.origin() == here.origin()):
+                # With another status a body would have to be left out.
+                is_sent_again = request.body is None or response.status in KEEPS_BODY
+                if not is_web or not is_sent_again or not (is_upgrade or target.origin() == here.origin()):
                     raise FetchError("The server redirects to another place, which is not followed")
-                kept, url = request.headers, str(target.with_fragment(None))
-                is_moved = response.status in MOVED and request.method == "POST"
-                if is_moved or response.status == HTTPStatus.SEE_OTHER:
-                    kept = {name: text for name, text in kept.items() if name.lower() != "content-type"}
-                    request = Request(method="GET", url=url, headers=kept)
-                else:
-                    request = request._replace(url=url)
+                request = request._replace(url=str(target.with_fragment(None)))
     except (ClientError, OSError, ValueError) as err:
         is_unreachable = isinstance(err, ClientError | OSError)
         if leads_home(err):
