@@ -87,7 +87,7 @@ async def test_a_part_that_stays_is_judged(home: OwnHome) -> None:
     edited = [*others, {**own, "actions": [{"repeat": {"count": 1, "sequence": [unlock]}}]}]
     await write(home, edited)
     await home.say("At seven", automate("change", name="Motion", triggers=AT_SEVEN), SORRY)
-    assert "Motion calls lock.unlock, which needs a confirmation now, so it is not changed" in result(home)
+    assert "Motion calls lock.unlock, which needs a person's confirmation each time" in result(home)
     await home.say("Yes", SORRY)
     assert await home.automations() == edited
 

@@ -421,8 +421,8 @@ async def async_check_allowed(
     for call in calls_in(automation.config):
         if await run.guard.async_foresee([call], speaker) is not None:
             raise PermissionDenied(
-                f"{automation.alias} calls {call.domain}.{call.service}, which needs a confirmation now, "
-                f"so {kept}. Say so"
+                f"{automation.alias} calls {call.domain}.{call.service}, which needs a person's confirmation "
+                f"each time, so {kept}. Say so"
             )
 
 

@@ -7,7 +7,7 @@ planned now and judged as if it ran now.
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import time
 import json
 from typing import Any, Final, override
@@ -50,7 +50,7 @@ from ...safety.frozen import (
 )
 from ...safety.redaction import is_secret
 from ...safety.rules import Verdict
-from ...texts import as_number, fold, leaves, one_line, opened
+from ...texts import as_number, cut, fold, leaves, one_line, opened
 from ...timespans import EVERY_DAY
 from ...when import read_clock, read_days, read_length
 from ..base import HomeAgentTool, TargetsFailed, ToolRun
@@ -85,7 +85,6 @@ from .kept import (
     known_automations,
     note_in_journal,
     seen_automations,
-    unattended,
 )
 
 type Config = dict[str, Any]
@@ -138,6 +137,7 @@ MAX_TARGETS: Final = 50
 """Entities of one action."""
 MAX_FOR: Final = 7 * 86_400
 MAX_ALIAS: Final = 80
+MAX_RULE: Final = 1000
 MAX_SENTENCE: Final = 400
 MAX_STATE: Final = 60
 SHOWN_WIDTH: Final = 34
@@ -175,63 +175,6 @@ NO_PERSONS: Final = (
     "person: Home Assistant has no persons. The household adds them under Settings > People. Nothing was "
     "created; say so"
 )
-NEEDS_YES: Final = (
-    "needs a person's confirmation each time, so an automation may not do it. Nothing was created; say so"
-)
-
-
-@dataclass(slots=True)
-class WrittenAutomation:
-    """What a call makes of an automation."""
-
-    config: Config
-    """As Home Assistant writes it, without its id."""
-    triggers: list[Config] = field(default_factory=list)
-    """What is new about it, as are the conditions, the steps and their calls."""
-    conditions: list[Config] = field(default_factory=list)
-    steps: list[FrozenPlan] = field(default_factory=list)
-    calls: list[ServiceCall] = field(default_factory=list)
-
-
-async def async_write(
-    args: Mapping[str, Any],
-    run: ToolRun,
-    control: ControlTool | None,
-    messages: NotifyTool | None,
-    earlier: Mapping[str, Any] | None = None,
-    *,
-    gated: bool,
-) -> WrittenAutomation:
-    """Return the automation of a call; of one that is changed, parts that the call leaves out stay.
-
-    Raises ValidationError, and PermissionDenied for what the speaker may not do.
-    """
-    check_plain([args.get(part) for part in PARTS])
-    written = WrittenAutomation(config=dict(earlier or {}))
-    config = written.config
-    clauses = ClauseReader(run, await StateWords.async_load(run.hass, run.speaker.language))
-    if earlier is None or args.get("triggers"):
-        written.triggers = config["triggers"] = clauses.read(args.get("triggers"), TRIGGER)
-        if not written.triggers:
-            raise ValidationError("triggers: say what starts it")
-    if earlier is None or args.get("conditions") is not None:
-        written.conditions = config["conditions"] = clauses.read(args.get("conditions"), CONDITION)
-    if earlier is None or args.get("actions"):
-        actions = ActionReader(run, control, messages, gated=gated)
-        for item in _items(args.get("actions"), "actions") or [None]:
-            await actions.async_read(item)
-        written.steps, written.calls = actions.steps, actions.calls
-        speaker = unattended(run.speaker)
-        for call in actions.calls:
-            if await run.guard.async_foresee([call], speaker) is not None:
-                names = ", ".join(call.entity_ids[:3])
-                raise PermissionDenied(f"{call.domain}.{call.service} of {names} {NEEDS_YES}")
-        config["actions"] = actions.config
-        config["mode"] = "restart" if any(step.hold for step in actions.steps) else "single"
-    if earlier is not None and config == dict(earlier) and not args.get("name"):
-        raise ValidationError("Nothing would change. Give new triggers, conditions or actions, as a whole")
-    check_plain(config)
-    return written
 
 
 def check_plain(value: Any) -> None:
@@ -239,41 +182,6 @@ def check_plain(value: Any) -> None:
     for text in leaves(value, keys=True):
         if isinstance(text, str) and any(mark in text for mark in TEMPLATE_MARKS):
             raise ValidationError("templates are not available; write plain values")
-
-
-def as_yaml(config: Mapping[str, Any]) -> str:
-    """Return an automation as YAML, in lines that fit into a chat on a phone."""
-    return str(yaml.safe_dump(dict(config), allow_unicode=True, sort_keys=False, width=SHOWN_WIDTH))
-
-
-def described(
-    config: Mapping[str, Any], alias: str, run: ToolRun, *, changed: bool, taken: Sequence[str] = ()
-) -> Config:
-    """Return an automation with a free name, and who asked for it, when, and in which words."""
-    sentence = one_line(_without_marks(run.sentence), MAX_SENTENCE)
-    who = plain(run.speaker.person or "") or "an administrator"
-    text = f"{RECORDED[changed]}{who} on {dt_util.now():%Y-%m-%d %H:%M}: {sentence}"
-    if changed and (earlier := str(config.get("description") or "")):
-        text = f"{earlier}\n{text}"
-    rest = {key: value for key, value in config.items() if key not in ("alias", "description")}
-    others = {fold(name) for name in taken}
-    names = (alias, *(f"{alias} {number}" for number in range(2, len(taken) + 2)))
-    free = next(name for name in names if fold(name) not in others)
-    return {"alias": free, "description": text, **rest}
-
-
-def alias_of(name: object, rule: str, run: ToolRun) -> str:
-    """Return the name of a new automation: the one that the person gave it, else its `rule` in words.
-
-    The sentence is no name: nobody knows later who "I" was.
-    """
-    given = _without_marks(str(name or "")).strip().rstrip(".!?")
-    is_sentence = run.sentence.casefold().startswith(given.casefold())
-    text = _without_marks(rule) if is_sentence else given
-    alias = one_line(text, MAX_ALIAS)
-    head, space, _ = alias.rpartition(" ") if len(" ".join(text.split())) > MAX_ALIAS else ("", "", "")
-    alias = f"{head}…" if space else alias
-    return alias[:1].upper() + alias[1:]
 
 
 def _without_marks(text: str) -> str:
@@ -580,6 +488,10 @@ def _limits(fields: Config) -> dict[str, float]:
     return limits
 
 
+async def async_begin_nothing() -> None:
+    """Begin a step, which is a part of what is asked about."""
+
+
 class ActionReader:
     """Reads what an automation is to do, step by step."""
 
@@ -591,17 +503,12 @@ class ActionReader:
         self._messages = messages
         self._gated = gated
         self.steps: list[FrozenPlan] = []
-        self.calls: list[ServiceCall] = []
         self.config: list[Config] = []
         """The steps as Home Assistant writes them."""
 
     def _add(self, calls: Sequence[ServiceCall], seconds: int = 0, ends: Sequence[ServiceCall] = ()) -> None:
-        async def begin_nothing() -> None:
-            """A step is a part of what is asked about."""
-
-        self.calls += (*calls, *ends)
         frozen = tuple(map(frozen_call, calls))
-        self.steps.append(FrozenPlan(calls=frozen, hold=seconds, begin=begin_nothing))
+        self.steps.append(FrozenPlan(calls=frozen, hold=seconds, begin=async_begin_nothing))
         waits = [{"delay": as_duration(seconds)}] if seconds else []
         self.config += [*map(_as_action, calls), *waits, *map(_as_action, ends)]
 
@@ -953,45 +860,44 @@ class AutomationTool(HomeAgentTool):
     async def _async_write(
         self, known: KnownAutomation | None, args: Mapping[str, Any], run: ToolRun
     ) -> JsonValueType:
-        change = AutomationChange.CREATE if known is None else AutomationChange.CHANGE
-        earlier = before = None
-        if known is not None:
-            earlier = await async_read(run.hass, known.id)
-            if known.own is None or earlier is None:
-                raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
-            before = replace(known.own, config=earlier)
-        written = await async_write(args, run, self._control, self._messages, earlier, gated=self._gated)
+        before, earlier = (known.own, await async_read(run.hass, known.id)) if known else (None, None)
+        if known is not None and (before is None or earlier is None):
+            raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
+        config, item = await self._async_draft(args, run, earlier)
+        sentence, alias = one_line(_without_marks(run.sentence), MAX_SENTENCE), str(config.pop("alias", ""))
+        who = plain(run.speaker.person or "") or "an administrator"
+        record = f"{RECORDED[before is not None]}{who} on {dt_util.now():%Y-%m-%d %H:%M}: {sentence}"
+        description = "\n".join(filter(None, (str(config.pop("description", "")), record)))
         if before is None:
             others = known_automations(run.hass, self.own)
             for other in others:
-                if other.own and all(other.own.config.get(part) == written.config[part] for part in PARTS):
+                if other.own and all(other.own.config.get(part) == config[part] for part in PARTS):
                     raise ValidationError(
                         f"This automation exists already: {other.name}. Nothing was created; say so"
                     )
-            names = [other.name for other in others]
-            parts = (written.triggers, written.conditions, written.steps)
-            rule = await self._in_words(run.hass, run.speaker.language, *parts)
-            alias = alias_of(args.get("name"), rule, run)
-            config = described(written.config, alias, run, changed=False, taken=names)
-            after = OwnAutomation(
+            clauses = (item.triggers, item.conditions, item.steps)
+            rule = await self._in_words(run.hass, run.speaker.language, *clauses)
+            # The sentence is no name: nobody knows later who "I" was.
+            given = _without_marks(str(args.get("name") or "")).strip().rstrip(".!?")
+            is_sentence = run.sentence.casefold().startswith(given.casefold())
+            name = cut(one_line(_without_marks(rule) if is_sentence else given, MAX_RULE), MAX_ALIAS)
+            taken, name = {fold(other.name) for other in others}, name[:1].upper() + name[1:]
+            names = (name, *(f"{name} {number}" for number in range(2, len(others) + 2)))
+            alias = next(each for each in names if fold(each) not in taken)
+            own = OwnAutomation(
                 id=f"{ID_PREFIX}{ulid_now().lower()}",
-                alias=str(config["alias"]),
+                alias=alias,
                 sentence=run.sentence,
                 language=run.speaker.language,
                 user_id=run.speaker.context.user_id,
-                config=config,
-                outside=run.tainted,
             )
-            calls: Sequence[ServiceCall] = written.calls
         else:
-            config = described(
-                written.config, str(written.config.get("alias") or before.alias), run, changed=True
-            )
-            outside = before.outside or run.tainted
-            after = replace(before, alias=str(config["alias"]), config=config, outside=outside)
-            # A part that stays may call what nobody may have called now.
-            await async_check_allowed(after, run, "it is not changed")
-            calls = calls_in(config)
+            own = before = replace(before, config=earlier or {})
+            alias = alias or before.alias
+        config = {"alias": alias, "description": description, **config}
+        after = replace(own, alias=alias, config=config, outside=own.outside or run.tainted)
+        # A part that stays may call what nobody may have called now.
+        await async_check_allowed(after, run, "nothing is created or changed")
         await async_check(run.hass, after.id, config)
 
         async def write() -> None:
@@ -999,19 +905,50 @@ class AutomationTool(HomeAgentTool):
                 raise ChangedSinceAsked
             entity_id = await async_add(run.hass, after.id, config, run.speaker.context)
             self.own.note(AutomationEdit.by(run.speaker, before, after))
-            note_in_journal(run, change.value, entity_id, after.sentence)
+            note_in_journal(run, item.change.value, entity_id, after.sentence)
 
-        item = FrozenAutomation(
-            change=change,
-            name=after.alias,
-            triggers=tuple(written.triggers),
-            conditions=tuple(written.conditions),
-            steps=tuple(written.steps),
-            calls=tuple(map(frozen_call, calls)),
-            yaml=as_yaml(config),
-            begin=write,
+        calls = tuple(map(frozen_call, calls_in(config)))
+        # Lines that fit into a chat on a phone.
+        written = yaml.safe_dump(config, allow_unicode=True, sort_keys=False, width=SHOWN_WIDTH)
+        return self._ask(run, replace(item, name=alias, calls=calls, yaml=str(written), begin=write))
+
+    async def _async_draft(
+        self, args: Mapping[str, Any], run: ToolRun, earlier: Mapping[str, Any] | None
+    ) -> tuple[Config, FrozenAutomation]:
+        """Return an automation as Home Assistant writes it, and what is new about it.
+
+        Of one that is changed, parts that the call leaves out stay. Raises ValidationError.
+        """
+        check_plain([args.get(part) for part in PARTS])
+        config, is_new = dict(earlier or {}), earlier is None
+        clauses = ClauseReader(run, await StateWords.async_load(run.hass, run.speaker.language))
+        actions = ActionReader(run, self._control, self._messages, gated=self._gated)
+        triggers: list[Config] = []
+        conditions: list[Config] = []
+        if is_new or args.get("triggers"):
+            triggers = config["triggers"] = clauses.read(args.get("triggers"), TRIGGER)
+            if not triggers:
+                raise ValidationError("triggers: say what starts it")
+        if is_new or args.get("conditions") is not None:
+            conditions = config["conditions"] = clauses.read(args.get("conditions"), CONDITION)
+        if is_new or args.get("actions"):
+            for item in _items(args.get("actions"), "actions") or [None]:
+                await actions.async_read(item)
+            config["actions"] = actions.config
+            config["mode"] = "restart" if any(step.hold for step in actions.steps) else "single"
+        if config == earlier and not args.get("name"):
+            raise ValidationError(
+                "Nothing would change. Give new triggers, conditions or actions, as a whole"
+            )
+        check_plain(config)
+        return config, FrozenAutomation(
+            change=AutomationChange.CREATE if is_new else AutomationChange.CHANGE,
+            name="",
+            triggers=tuple(triggers),
+            conditions=tuple(conditions),
+            steps=tuple(actions.steps),
+            begin=async_begin_nothing,
         )
-        return self._ask(run, item)
 
     def _ask(self, run: ToolRun, item: FrozenAutomation) -> JsonValueType:
         """Let a change wait for a yes. Raises TargetsFailed that tells the model so, with the YAML."""
