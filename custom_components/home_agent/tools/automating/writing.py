@@ -736,7 +736,8 @@ ACTION_WORDS: Final[Mapping[str, str]] = {
 
 
 type InWords = Callable[
-    [HomeAssistant, str, Sequence[Config], Sequence[Config], Sequence[FrozenPlan]], Awaitable[str]
+    [HomeAssistant, str, Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]], Sequence[FrozenPlan]],
+    Awaitable[str],
 ]
 """Returns triggers, conditions and steps as a sentence in a language."""
 
