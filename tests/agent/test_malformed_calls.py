@@ -93,12 +93,7 @@ MEANT: list[tuple[str, str, dict[str, Any], dict[str, str]]] = [
     ("Allume la cuisine", "fr", {"action": "turn_on", "area": "la cuisine"}, KITCHEN),
     ("Włącz światło w kuchni", "pl", {"action": "turn_on", "area": "kuchni"}, KITCHEN),
     ("Включи свет на кухне", "ru", {"action": "turn_on", "area": "кухне"}, KITCHEN),
-    (
-        "Doe boven het licht uit",
-        "nl",
-        {"action": "turn_off", "floor": "boven"},
-        {"light.night_light": "off"},
-    ),
+    ("Doe boven het licht uit", "nl", {"action": "turn_off", "floor": "boven"}, {"light.night_light": "off"}),
     (
         "Turn the heating off in the whole house",
         "en",
@@ -125,34 +120,14 @@ MEANT: list[tuple[str, str, dict[str, Any], dict[str, str]]] = [
     ),
 ]
 NOT_MOVED: list[tuple[str, str, dict[str, Any]]] = [
-    (
-        "The curtains, please",
-        "en",
-        {"action": "turn_on", "entity_id": "cover.bedroom_curtains"},
-    ),
-    (
-        "Close the curtains",
-        "en",
-        {"action": "turn_on", "entity_id": "cover.bedroom_curtains"},
-    ),
+    ("The curtains, please", "en", {"action": "turn_on", "entity_id": "cover.bedroom_curtains"}),
+    ("Close the curtains", "en", {"action": "turn_on", "entity_id": "cover.bedroom_curtains"}),
     ("Open the curtains", "en", {"entity_id": "cover.bedroom_curtains"}),
-    (
-        "Open the curtains",
-        "en",
-        {"entity_id": "cover.bedroom_curtains", "position": 50},
-    ),
+    ("Open the curtains", "en", {"entity_id": "cover.bedroom_curtains", "position": 50}),
     ("Unlock the front door", "en", {"entity_id": "lock.front_door"}),
-    (
-        "What a day",
-        "en",
-        {"service": "turn_off", "entity_id": "lock.front_door"},
-    ),
+    ("What a day", "en", {"service": "turn_off", "entity_id": "lock.front_door"}),
     ("Turn on the lamp in the kitchen", "en", {**ARGS, "area": "Kitchen"}),
-    (
-        "Open the blinds",
-        "en",
-        {"action": "open", "entity_id": "cover.garage_door", "area": "Kitchen"},
-    ),
+    ("Open the blinds", "en", {"action": "open", "entity_id": "cover.garage_door", "area": "Kitchen"}),
     ("Turn off the heating", "en", {"action": "turn_off", "area": "house", "domain": "climate"}),
     ("Turn on the hallway light", "en", {**ARGS, "delay": 600}),
     ("Turn on the hallway light", "en", {**ARGS, "duration": 300}),
@@ -264,14 +239,7 @@ async def test_first_try(hass: HomeAssistant, model_server: ModelServer) -> None
     model_server.script([tool_calls([call]), text("On.")])
     await agent.say("Kitchen ceiling on")
     counts = quality(finished)
-    assert counts == {
-        "first_try": 1,
-        "repaired": 0,
-        "retried": 0,
-        "refused": 0,
-        "exhausted": 0,
-        "rules": {},
-    }
+    assert counts == {"first_try": 1, "repaired": 0, "retried": 0, "refused": 0, "exhausted": 0, "rules": {}}
 
 
 async def test_repaired(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -18,13 +18,7 @@ from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 
 from ..domains import DOMAINS
-from ..errors import (
-    ChangedSinceAsked,
-    ConfirmationNeeded,
-    NotExposed,
-    NotPermitted,
-    PermissionDenied,
-)
+from ..errors import ChangedSinceAsked, ConfirmationNeeded, NotExposed, NotPermitted, PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import (
     CallDraft,
@@ -119,13 +113,7 @@ class Guard:
     """Judges calls and makes those that are let through."""
 
     def __init__(
-        self,
-        hass: HomeAssistant,
-        policy: Policy,
-        *,
-        journal: Journal,
-        gated: bool,
-        messages: Messages,
+        self, hass: HomeAssistant, policy: Policy, *, journal: Journal, gated: bool, messages: Messages
     ) -> None:
         self._hass = hass
         self.policy = policy

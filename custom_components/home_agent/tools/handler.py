@@ -64,16 +64,7 @@ from .outside.other_apis import source_of
 from .outside.outgoing import Outgoing, declared_by, texts_of
 from .pending import check_unchanged
 from .recipients import is_spoken
-from .results import (
-    ControlResult,
-    ToldAct,
-    envelope,
-    envelope_of,
-    failed,
-    outcome_of,
-    succeeded,
-    together,
-)
+from .results import ControlResult, ToldAct, envelope, envelope_of, failed, outcome_of, succeeded, together
 from .run import async_look, async_make
 from .turn_calls import UNKNOWN, CallRecord, TurnCalls, call_key, entities_of
 
@@ -408,11 +399,7 @@ class ToolHandler:
             raise
         finally:
             self.guard.journal.note(
-                AuditKind.ACTION,
-                speaker,
-                service=f"tool:{tool.name}",
-                success=error is None,
-                reason=error,
+                AuditKind.ACTION, speaker, service=f"tool:{tool.name}", success=error is None, reason=error
             )
         return output
 

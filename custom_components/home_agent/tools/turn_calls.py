@@ -313,10 +313,7 @@ class TurnCalls:
     def draft_of_call(self) -> CallDraft:
         """Return where a call lets things wait, with the turn as it is now."""
         origin = CallOrigin(
-            speaker=self.speaker,
-            sentence=self.sentence,
-            disclosure=self.disclosure.model,
-            words=self.origins,
+            speaker=self.speaker, sentence=self.sentence, disclosure=self.disclosure.model, words=self.origins
         )
         return CallDraft(draft=self.draft, origin=origin)
 

@@ -16,13 +16,7 @@ from tests.helpers.custom_tools import async_use
 from tests.helpers.options_pages import is_saved, save
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
-from tests.servers.search_server import (
-    FOUND,
-    RIDDLE,
-    SearchServer,
-    duckduckgo as duckduckgo_page,
-    page,
-)
+from tests.servers.search_server import FOUND, RIDDLE, SearchServer, duckduckgo as duckduckgo_page, page
 
 KEY = "tvly-0123456789abcdef"
 SETTINGS: dict[str, dict[str, str]] = {"tavily": {"web_search_api_key": KEY}, "duckduckgo": {}, "searxng": {}}

@@ -41,13 +41,7 @@ from ...knowledge.names import squash
 from ...knowledge.speaker import entity_of_person
 from ...knowledge.spoken_words import state_meanings
 from ...languages import DEFAULT
-from ...safety.frozen import (
-    AutomationChange,
-    FrozenAutomation,
-    FrozenPlan,
-    ServiceCall,
-    frozen_call,
-)
+from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenPlan, ServiceCall, frozen_call
 from ...safety.redaction import is_secret
 from ...safety.rules import Verdict
 from ...texts import as_number, cut, fold, leaves, one_line, opened

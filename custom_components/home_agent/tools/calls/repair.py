@@ -85,9 +85,7 @@ INTENTS: Final[Mapping[str, IntentMeaning]] = {
     "setposition": IntentMeaning("set_position", _MOVES),
     "stopmoving": IntentMeaning("stop", _MOVES),
     "lightset": IntentMeaning(
-        "set_value",
-        ("light",),
-        renamed={"brightness": "brightness_pct", "temperature": "color_temp_kelvin"},
+        "set_value", ("light",), renamed={"brightness": "brightness_pct", "temperature": "color_temp_kelvin"}
     ),
     "mediapause": IntentMeaning("pause", _MEDIA),
     "mediaunpause": IntentMeaning("play", _MEDIA),

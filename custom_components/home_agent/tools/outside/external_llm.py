@@ -21,14 +21,7 @@ from ...const import (
 )
 from ...errors import ToolExecutionError, ValidationError
 from ...inference.client import ModelClient
-from ...inference.models import (
-    Caller,
-    ChatRequest,
-    Delta,
-    ModelServerError,
-    TokenUsage,
-    background,
-)
+from ...inference.models import Caller, ChatRequest, Delta, ModelServerError, TokenUsage, background
 from ...regex import lazy_regex
 from ...safety.disclosure import DataCategory, DataPolicy, Disclosure
 from ..base import HomeAgentTool, ToolRun
