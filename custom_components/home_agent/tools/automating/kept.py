@@ -38,7 +38,7 @@ from ...safety.rules import Verdict
 from ...store import EntryStore, dump as dump_record, load, read_list
 from ...texts import words
 from ..base import ToolRun
-from ..own_calls import async_reload_automation, async_switch_automation
+from ..own_calls import async_reload_automation
 from ..pending import as_values, entities_of_clause
 from ..resolving.resolver import MAX_ERROR, listed
 
@@ -118,8 +118,6 @@ class AutomationEdit:
     """None for one that was created."""
     after: OwnAutomation | None
     """None for one that was deleted."""
-    switched: bool | None = None
-    """Whether it was switched on; None if it was written or deleted."""
     user_id: str | None = None
     conversation_id: str = ""
     device_id: str | None = None
@@ -135,18 +133,11 @@ class AutomationEdit:
         return automation
 
     @classmethod
-    def by(
-        cls,
-        speaker: Speaker,
-        before: OwnAutomation | None,
-        after: OwnAutomation | None,
-        switched: bool | None = None,
-    ) -> Self:
+    def by(cls, speaker: Speaker, before: OwnAutomation | None, after: OwnAutomation | None) -> Self:
         """Return an edit that a speaker makes now."""
         return cls(
             before=before,
             after=after,
-            switched=switched,
             user_id=speaker.context.user_id,
             conversation_id=speaker.conversation_id,
             device_id=speaker.device_id,
@@ -155,9 +146,6 @@ class AutomationEdit:
 
     def told(self) -> tuple[str, str]:
         """Return what was done in a word or two, and what its undo does."""
-        if self.switched is not None:
-            states = ("switched off", "switched on")
-            return states[self.switched], f"{states[not self.switched]} again"
         if self.before is None:
             return "created", "deleted, as it was created before"
         return ("deleted", "restored") if self.after is None else ("changed", "as it was before the change")
@@ -194,12 +182,10 @@ class OwnAutomations:
         self._put(edit, edit.before)
 
     def _put(self, edit: AutomationEdit, automation: OwnAutomation | None) -> None:
-        # One of the household's own is only switched.
-        if edit.switched is None:
-            if automation is None:
-                self._automations.pop(edit.automation.id, None)
-            else:
-                self._automations[automation.id] = automation
+        if automation is None:
+            self._automations.pop(edit.automation.id, None)
+        else:
+            self._automations[automation.id] = automation
         self._changed()
         for listener in list(self._listeners):
             listener()
@@ -254,7 +240,12 @@ class OwnAutomations:
     def restore(self, stored: Mapping[str, Any]) -> Exception | None:
         """Restore what was stored; return the problems of invalid items. Raises the errors of reading it."""
         automations, problem = read_list(stored["automations"], partial(load, OwnAutomation))
-        changes = [each for each in stored["changes"] if not (isinstance(each, dict) and each.get("undone"))]
+        # Earlier releases kept what was undone, and what was only switched.
+        changes = [
+            each
+            for each in stored["changes"]
+            if not (isinstance(each, dict) and (each.get("undone") or each.get("switched") is not None))
+        ]
         edits, other = read_list(changes, partial(load, AutomationEdit))
         self._automations = {own.id: own for own in automations}
         self._edits.extend(edit for edit in edits if edit.after or edit.before)
@@ -457,17 +448,14 @@ async def async_undo_edit(edit: AutomationEdit, own: OwnAutomations, run: ToolRu
     automation, context = edit.automation, run.speaker.context
     user = await run.hass.auth.async_get_user(context.user_id) if context.user_id else None
     check_administrator(user)
-    entity_id, written = entity_of(run.hass, automation.id), await async_read(run.hass, automation.id)
-    if edit.after is not None and (written if edit.switched is None else entity_id) is None:
+    written = await async_read(run.hass, automation.id)
+    if edit.after is not None and written is None:
         raise ToolExecutionError(f"The automation {automation.alias} does not exist any more")
-    if edit.switched is not None and entity_id is not None:
-        judge_switch(run, entity_id, user, on=not edit.switched)
-        await async_switch_automation(run.hass, entity_id, context, on=not edit.switched)
-    elif edit.after is not None and written != edit.after.config:
+    if edit.after is not None and written != edit.after.config:
         raise ToolExecutionError(
             f"The automation {automation.alias} has been edited since, so it stays as it is; say so"
         )
-    elif edit.before is None:
+    if edit.before is None:
         await async_remove(run.hass, automation.id)
     else:
         await async_check_allowed(edit.before, run)

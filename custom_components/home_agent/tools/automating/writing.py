@@ -815,13 +815,8 @@ class AutomationTool(HomeAgentTool):
 
             async def switch() -> None:
                 judge_switch(run, known.entity_id, user, on=on)
-                state = run.hass.states.get(known.entity_id)
-                was_on = state is not None and state.state == STATE_ON
                 await async_switch_automation(run.hass, known.entity_id, run.speaker.context, on=on)
-                kept = known.own or OwnAutomation(id=known.id, alias=known.name)
-                if was_on is not on:
-                    self.own.note(AutomationEdit.by(run.speaker, kept, kept, on))
-                    note_in_journal(run, action, known.entity_id, kept.sentence)
+                note_in_journal(run, action, known.entity_id, known.own.sentence if known.own else "")
 
             verdict = judge_switch(run, known.entity_id, user, on=on)
             if verdict.asks or run.tainted:

@@ -1,6 +1,5 @@
 """query_external_llm: a question to a second model, which sees what it is given and nothing else."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 import re
 from typing import Any, Final, NamedTuple, override
@@ -17,7 +16,6 @@ from ...const import (
     CONF_EXTERNAL_KEEP_ALIVE,
     CONF_EXTERNAL_MAX_TOKENS,
     CONF_EXTERNAL_TEMPERATURE,
-    CONF_TOOLS_TIMEOUT,
 )
 from ...errors import ToolExecutionError, ValidationError
 from ...inference.client import ModelClient
@@ -29,8 +27,6 @@ from .outgoing import Outgoing
 
 MAX_CHARS: Final = 20_000
 """Characters of prompt and context together."""
-MARGIN: Final = 0.5
-"""Seconds before the handler's own limit, so that the model reads who was late."""
 
 _THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
@@ -98,7 +94,6 @@ class ExternalModelTool(HomeAgentTool):
         self.description = settings[CONF_EXTERNAL_DESCRIPTION]
         self._model = model
         self._outgoing = outgoing
-        self._timeout = settings[CONF_TOOLS_TIMEOUT]
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -112,11 +107,7 @@ class ExternalModelTool(HomeAgentTool):
             prompt, context, left_out = sent.text, sent.data, sent.left_out
         question = f"{prompt}\n\n{json_dumps(context)}" if context else prompt
         try:
-            async with asyncio.timeout(self._timeout - MARGIN):
-                answer = await self._model.complete(question, caller=run.calls.caller)
-        except TimeoutError:
-            late = f"the external model did not answer within {self._timeout:g} s"
-            raise ToolExecutionError(f"{late}. Answer without it") from None
+            answer = await self._model.complete(question, caller=run.calls.caller)
         except ModelServerError as err:
             problem = f"the external model cannot be used ({err.kind.replace('_', ' ')}: {err.detail})"
             raise ToolExecutionError(f"{problem}. Answer without it") from None
