@@ -44,7 +44,7 @@ from ...languages import DEFAULT
 from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenPlan, ServiceCall, frozen_call
 from ...safety.redaction import is_secret
 from ...safety.rules import Verdict
-from ...texts import as_number, cut, fold, leaves, one_line, opened
+from ...texts import as_number, fold, leaves, one_line, opened
 from ...timespans import EVERY_DAY
 from ...when import read_clock, read_days, read_length
 from ..base import HomeAgentTool, TargetsFailed, ToolRun
@@ -131,11 +131,10 @@ MAX_TARGETS: Final = 50
 """Entities of one action."""
 MAX_FOR: Final = 7 * 86_400
 MAX_ALIAS: Final = 80
-MAX_RULE: Final = 1000
 MAX_SENTENCE: Final = 400
 MAX_STATE: Final = 60
 SHOWN_WIDTH: Final = 34
-"""Characters after which a line ends with its word. Long lines cut off the question in Assist's dialog."""
+"""Characters after which a line of YAML ends: long ones cut off the question in Assist's dialog."""
 TEMPLATE_MARKS: Final = ("{{", "{%", "{#")
 ENDS: Final[Mapping[str, str]] = {"turn_on": "turn_off", "start": "stop", "play": "pause", "open": "close"}
 """How an action for a while ends. What was open before is never opened again by itself."""
@@ -661,9 +660,6 @@ class StateWords:
         if state.domain == "binary_sensor":
             for key, word in zip(("on", "off"), BINARY_WORDS.get(device_class, ()), strict=False):
                 states.setdefault(key, []).append(word)
-        for action in DOMAINS[state.domain].actions.values():
-            for key in (*action.expected, *action.passing):
-                states.setdefault(key, [])
         if modes := state.attributes.get(_MODES.get(state.domain, "")):
             states = {key: names for key, names in states.items() if key in modes}
         states |= {str(option): [] for option in state.attributes.get("options") or ()}
@@ -870,7 +866,7 @@ class AutomationTool(HomeAgentTool):
             # The sentence is no name: nobody knows later who "I" was.
             given = _without_marks(str(args.get("name") or "")).strip().rstrip(".!?")
             is_sentence = run.sentence.casefold().startswith(given.casefold())
-            name = cut(one_line(_without_marks(rule) if is_sentence else given, MAX_RULE), MAX_ALIAS)
+            name = one_line(_without_marks(rule) if is_sentence else given, MAX_ALIAS)
             taken, name = {fold(other.name) for other in others}, name[:1].upper() + name[1:]
             names = (name, *(f"{name} {number}" for number in range(2, len(others) + 2)))
             alias = next(each for each in names if fold(each) not in taken)
@@ -898,7 +894,6 @@ class AutomationTool(HomeAgentTool):
             note_in_journal(run, item.change.value, entity_id, after.sentence)
 
         calls = tuple(map(frozen_call, calls_in(config)))
-        # Lines that fit into a chat on a phone.
         written = yaml.safe_dump(config, allow_unicode=True, sort_keys=False, width=SHOWN_WIDTH)
         return self._ask(run, replace(item, name=alias, calls=calls, yaml=str(written), begin=write))
 

@@ -461,7 +461,6 @@ def without_keys(value: Any, secrets: set[str], depth: int = MAX_DEPTH) -> Any:
 class Recipe(NamedTuple):
     """A tool that was read; each agent makes its own of it."""
 
-    hass: HomeAssistant
     name: str
     description: str
     parameters: JsonSchema

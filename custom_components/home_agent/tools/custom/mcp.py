@@ -403,7 +403,6 @@ class McpImport(DataUpdateCoordinator[Sequence[Any]]):
                 refused.append(tool.name)
                 continue
             recipes[name] = Recipe(
-                hass=self.hass,
                 name=name,
                 description=str(function["description"]),
                 parameters=schema,
