@@ -164,7 +164,8 @@ class ToolHandler:
             if record.ran:
                 await self._async_clean_result(call, turn, result, record)
         finally:
-            result = result or failed("The call was interrupted.")
+            if result is None:
+                result = failed("The call was interrupted.")
             self.settle(turn, call, result, record)
             turn.end(key, record, result)
         self.report(turn, record)

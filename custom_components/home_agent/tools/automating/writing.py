@@ -229,13 +229,9 @@ class ClauseReader:
         return configs
 
     def _times(self, role: str, kind: str, fields: Config) -> list[Config]:
-        names = [str(each).casefold() for each in as_values(fields.get("weekday"))]
-        if all(each in WEEKDAYS for each in names):
-            numbers = {WEEKDAYS.index(each) for each in names}
-        else:
-            numbers = {*(read_days(", ".join(names), self._language, "weekday", alone=True) or EVERY_DAY)}
-        is_every_day = numbers in (set(), set(EVERY_DAY))
-        days = {} if is_every_day else {"weekday": [WEEKDAYS[day] for day in sorted(numbers)]}
+        named = ", ".join(str(each).casefold() for each in as_values(fields.get("weekday")))
+        numbers = {*(read_days(named, self._language, "weekday", alone=True) or EVERY_DAY)}
+        days = {} if numbers == {*EVERY_DAY} else {"weekday": [WEEKDAYS[day] for day in sorted(numbers)]}
         if role == TRIGGER and kind == "time":
             return [{TRIGGER: kind, "at": self._clock(at), **days} for at in as_values(fields.get("at"))]
         if role == TRIGGER:
