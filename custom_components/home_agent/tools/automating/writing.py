@@ -421,7 +421,14 @@ def _fields(item: Any, role: str) -> tuple[str, Config]:
         events = {"event": begins} if role == TRIGGER else {"after": begins, "before": ends}
         fields = {**rest, **events, role: "sun"}
     kinds = [str(fields.pop(key)) for key in FORMS if key in fields]
-    kind = kinds[0] if kinds else _kind(fields)
+    if not kinds and fields.keys() & {"above", "below"}:
+        kinds = ["numeric_state"]
+    elif not kinds and (fields.keys() & {"at", "after", "before"} or fields.keys() == {"weekday"}):
+        kinds = ["time"]
+    elif not kinds:
+        is_sun = fields.get("event") in (SUNSET, SUNRISE)
+        kinds = ["sun" if is_sun else "zone" if "zone" in fields else "state"]
+    kind = kinds[0]
     if kind not in FORMS[role]:
         raise ValidationError(f"{role}s: {kind[:40]!r} is not available here. Give {forms}")
     if kind == "time" and fields.get("at") in (SUNSET, SUNRISE):
@@ -431,16 +438,6 @@ def _fields(item: Any, role: str) -> tuple[str, Config]:
     if not fields:
         raise ValidationError(f"{role}s: something is missing. Give {FORMS[role][kind]}")
     return kind, fields
-
-
-def _kind(fields: Config) -> str:
-    if fields.keys() & {"above", "below"}:
-        return "numeric_state"
-    if fields.keys() & {"at", "after", "before"} or fields.keys() == {"weekday"}:
-        return "time"
-    if fields.get("event") in (SUNSET, SUNRISE):
-        return "sun"
-    return "zone" if "zone" in fields else "state"
 
 
 def _window(after: Config, before: Config) -> list[Config]:

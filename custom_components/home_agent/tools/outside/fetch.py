@@ -196,16 +196,9 @@ async def async_open(session: ClientSession, request: Request) -> AsyncIterator[
                     return
                 here = URL(request.url, encoded=True)
                 target = here.join(URL(location))
-                is_upgrade = (
-                    target.host == here.host
-                    and (here.scheme, target.scheme) == ("http", "https")
-                    and here.is_default_port()
-                    and target.is_default_port()
-                )
-                is_web = target.scheme in ("http", "https")
+                is_same = (target.scheme, target.host, target.port) == (here.scheme, here.host, here.port)
                 # With another status a body would have to be left out.
-                is_sent_again = request.body is None or response.status in KEEPS_BODY
-                if not is_web or not is_sent_again or not (is_upgrade or target.origin() == here.origin()):
+                if not is_same or (request.body is not None and response.status not in KEEPS_BODY):
                     raise FetchError("The server redirects to another place, which is not followed")
                 request = request._replace(url=str(target.with_fragment(None)))
     except (ClientError, OSError, ValueError) as err:
