@@ -530,9 +530,6 @@ async def async_add(
     entity_id = entity_of(hass, automation_id)
     state = hass.states.get(entity_id) if entity_id else None
     if failed is None and entity_id and state is not None and state.state != STATE_UNAVAILABLE:
-        # Home Assistant's editor may have read the file before and written it after us.
-        if await async_read(hass, automation_id) is None:
-            await _async_edit(hass, automation_id, item)
         return entity_id
     with suppress(HomeAssistantError):
         await _async_edit(hass, automation_id, earlier and {"id": automation_id, **earlier})

@@ -946,16 +946,11 @@ class AutomationTool(HomeAgentTool):
             elif len(mine) < MAX_LISTED:
                 config = await async_read(run.hass, known.id) or known.own.config
                 # What only leaves out devices that come back says nothing to a person.
-                row |= {
-                    part: [
-                        {key: value for key, value in item.items() if key not in SILENT}
-                        if isinstance(item, dict)
-                        else item
-                        for item in as_values(config[part])
+                for part in (part for part in PARTS if config.get(part)):
+                    items = (item for item in as_values(config[part]) if isinstance(item, dict))
+                    row[part] = [
+                        {key: value for key, value in item.items() if key not in SILENT} for item in items
                     ]
-                    for part in PARTS
-                    if config.get(part)
-                }
                 mine.append({**row, "from": OUTSIDE} if known.own.outside else row)
         result: dict[str, JsonValueType] = {MINE: mine} if mine else {}
         if others:

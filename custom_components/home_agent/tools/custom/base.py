@@ -376,14 +376,7 @@ class Connection(NamedTuple):
         if (written := config.get("auth")) is not None:
             keys = {"basic": ("username", "password"), "bearer": ("token",)}.get(written["type"], ())
             auth = Auth(written, [templates.text(written[key], "auth", key) for key in keys])
-        return cls(
-            auth=auth,
-            timeout=config["timeout"],
-            verify_ssl=config["verify_ssl"],
-            private_network=config["private_network"],
-            private_words=config["private_words"],
-            read_only=config.get("read_only"),
-        )
+        return cls._make([auth, *(config.get(key) for key in cls._fields[1:])])
 
     def session(self, hass: HomeAssistant, host: str) -> ClientSession:
         """Return a session; private addresses are reached only if the configuration names them."""
