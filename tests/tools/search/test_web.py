@@ -154,7 +154,7 @@ ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
         [Reply(status=302, headers={"Location": "http://169.254.169.254/latest"})],
         "redirects to another place",
     ),
-    "in circles": ("tavily", [Reply(status=302, headers={"Location": "/search"})] * 9, "in a circle"),
+    "in circles": ("tavily", [Reply(status=308, headers={"Location": "/search"})] * 9, "in a circle"),
     "huge": ("tavily", [Reply(body=b"[" + b"1," * (15 * 1024 * 1024))], "too large"),
     "no JSON": ("tavily", [page("<html>Hello</html>")], "cannot be read"),
     "another JSON": ("tavily", [Reply(body=b"[]")], "cannot be read"),
