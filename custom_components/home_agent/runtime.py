@@ -488,7 +488,7 @@ class HomeAgentData:
             from .tools.outside.search_services import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
 
             if is_set_up(settings):
-                tools.append(SearchTool(hass, partial(search_provider, hass, settings), self.outgoing))
+                tools.append(SearchTool(partial(search_provider, hass, settings), self.outgoing))
         tools += everyday_tools(self.planned, members, seeing(self.router, self.data_policy, settings))
         tools += automation_tools(settings, self._automations, control, notify, disabled, async_rule)
         hide_blocked(tools, settings[const.CONF_POLICY_BLOCKED])
@@ -542,7 +542,7 @@ class HomeAgentData:
     def note_turn(self, hass: HomeAssistant, turn: TurnRecord) -> None:
         """Count a turn, and tell the sensors."""
         self.figures = turn.figures()
-        self.quality.add(self.turn_log.models[self.router.last_used], turn.calls)
+        self.quality.add(turn.calls)
         counts = turn.counts()
         self.totals += counts
         if self.settings[const.CONF_PANEL]:

@@ -219,51 +219,28 @@ def quality(events: list[Any]) -> dict[str, Any]:
     return events[-1].data["tool_quality"]
 
 
-async def test_first_try(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A call that fits counts as such."""
+async def test_how_calls_are_counted(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What fits, what is repaired, by each rule, and what is written again after an error that says why."""
     agent = await async_agent(hass, model_server)
     finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
-    call = ("ha_control", {"action": "turn_on", "entity_id": [LIGHT]})
-    model_server.script([tool_calls([call]), text("On.")])
-    await agent.say("Kitchen ceiling on")
-    counts = quality(finished)
-    assert counts == {
-        "first_try": 1,
-        "repaired": 0,
-        "retried": 0,
-        "refused": 0,
-        "exhausted": 0,
-        "rules": {},
-        "tools": {"ha_control": {"first_try": 1, "repaired": 0, "retried": 0, "refused": 0, "exhausted": 0}},
-    }
-
-
-async def test_repaired(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A call that was repaired runs, and each rule is counted."""
-    agent = await async_agent(hass, model_server)
-    finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
-    call = ("HassTurnOn", {"name": "Kitchen Ceiling", "floor": "", "device_class": ["light"]})
-    model_server.script([tool_calls([call]), text("On.")])
-    await agent.say("Kitchen ceiling on")
-    assert hass.states.get(LIGHT).state == "on"
-    counts = quality(finished)
-    assert (counts["repaired"], counts["first_try"]) == (1, 0)
-    assert counts["rules"]["intent_mapped"] == 1
-
-
-async def test_retried(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The error names slot, value, what comes near and the request; the second attempt works."""
-    agent = await async_agent(hass, model_server)
-    finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
-    call = ("ha_control", {"action": "turn_on", "name": "Cupboard Lamp"})
-    model_server.script([tool_calls([call]), tool_calls([ON]), text("On.")])
-    await agent.say("Kitchen ceiling on")
+    repaired = ("HassTurnOn", {"name": "Kitchen Ceiling", "floor": "", "device_class": ["light"]})
+    unknown = ("ha_control", {"action": "turn_on", "name": "Cupboard Lamp"})
+    none = {"first_try": 0, "repaired": 0, "retried": 0, "refused": 0, "exhausted": 0, "rules": {}}
+    for calls, counts in (
+        ([ON], {"first_try": 1}),
+        ([repaired], {"repaired": 1, "rules": {"intent_mapped": 1}}),
+        ([unknown, ON], {"refused": 1, "retried": 1}),
+    ):
+        model_server.clear()
+        await hass.services.async_call("light", "turn_off", {"entity_id": LIGHT}, blocking=True)
+        model_server.script([*(tool_calls([call]) for call in calls), text("On.")])
+        await agent.say("Kitchen ceiling on")
+        assert hass.states.get(LIGHT).state == "on"
+        assert quality(finished) == {**none, **counts}
     error = tool_results(model_server.chats[1])[0]["error"]
     for part in ("name", "Cupboard Lamp", "light.", "Kitchen ceiling on"):
         assert part in error
     assert len(error) <= 300
-    counts = quality(finished)
-    assert (counts["refused"], counts["retried"], counts["exhausted"]) == (1, 1, 0)
 
 
 async def test_after_three_attempts_the_person_is_asked(

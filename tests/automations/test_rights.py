@@ -87,14 +87,15 @@ async def test_a_part_that_stays_is_judged(home: OwnHome) -> None:
     edited = [*others, {**own, "actions": [{"repeat": {"count": 1, "sequence": [unlock]}}]}]
     await write(home, edited)
     await home.say("At seven", automate("change", name="Motion", triggers=AT_SEVEN), SORRY)
-    assert "Motion calls lock.unlock, which needs a confirmation now, so it is not changed" in result(home)
+    assert "Motion calls lock.unlock, which needs a person's confirmation each time" in result(home)
     await home.say("Yes", SORRY)
     assert await home.automations() == edited
 
 
 async def test_only_administrators_undo(home: OwnHome) -> None:
     """Who is no administrator any more does not take back what they did as one."""
-    await home.say("Switch off the alarm at night", automate("off", name="Alarm at night"), SORRY)
+    await home.say("Light at seven", automate("create", name="Light", triggers=AT_SEVEN, actions=[HALLWAY]))
+    await home.say("Yes", SORRY)
     anna, manager = home.users["Anna"], home.hass.auth
     group = await manager.async_get_group(GROUP_ID_USER)
     assert group is not None
@@ -103,7 +104,7 @@ async def test_only_administrators_undo(home: OwnHome) -> None:
     anna.invalidate_cache()
     await home.say("Undo that", tool_calls([("activity", {"action": "undo"})]), SORRY)
     assert "Only an administrator" in result(home)
-    assert home.shows(ENTITY) == "off"
+    assert len(await home.automations()) == 2
 
 
 async def test_what_was_edited_after_the_question_stays(home: OwnHome) -> None:

@@ -62,7 +62,7 @@ class Changing:
         return f"{self.server.address}/mcp"
 
     def _reply(self, request: Captured) -> Reply:
-        """Answer one message; each answer of a tool says that the list has changed."""
+        """Answer one message."""
         body = request.json
         if self.status != 200:
             return Reply(status=self.status, body=b"")
@@ -72,9 +72,8 @@ class Changing:
             case "tools/list":
                 return rpc(body, {"tools": self.tools})
             case "tools/call":
-                changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
                 content = [{"type": "text", "text": "Hot"}]
-                return events(changed, {"jsonrpc": "2.0", "id": body["id"], "result": {"content": content}})
+                return events({"jsonrpc": "2.0", "id": body["id"], "result": {"content": content}})
         return Reply(status=202, body=b"")
 
 

@@ -127,12 +127,7 @@ def _run(port: int, *, as_json: bool, token: str) -> None:
     @server.tool(annotations=reading)
     async def slow() -> str:
         """Take a minute."""
-        calls.append({"tool": "slow"})
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            calls.append({"tool": "slow", "cancelled": True})
-            raise
+        await asyncio.sleep(60)
         return "done"
 
     @server.tool()

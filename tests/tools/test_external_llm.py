@@ -113,12 +113,12 @@ async def test_errors_come_back_in_words(two: Two) -> None:
     """The first model reads what is wrong and answers by itself; the key is in nothing."""
     agent = await two.agent()
     for reply, words in (
-        (status(401, f"key {KEY} is wrong"), "refuses its key"),
-        (status(429, "slow down", headers={"retry-after": "600"}), "asks for patience"),
-        (status(404, "model does not exist"), "is not on its server"),
-        (status(503, "starting"), "reports an error"),
-        (reset(), "cannot be reached"),
-        (empty(), "cannot be reached"),
+        (status(401, f"key {KEY} is wrong"), "auth: "),
+        (status(429, "slow down", headers={"retry-after": "600"}), "rate limit: "),
+        (status(404, "model does not exist"), "model not found: "),
+        (status(503, "starting"), "unavailable: "),
+        (reset(), "unavailable: "),
+        (empty(), "cannot be used"),
         (text("<think>Hm.</think>"), "said nothing"),
         (status(200, {"strange": True}), "cannot be used"),
     ):

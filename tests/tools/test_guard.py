@@ -108,7 +108,7 @@ class TestOneWay:
             },  # timers, the end of a question, a briefing
             "async_ask_question": {"channels/asking.py"},
             "async_reload_automation": {"tools/automating/kept.py"},
-            "async_switch_automation": {"tools/automating/kept.py", "tools/automating/writing.py"},
+            "async_switch_automation": {"tools/automating/writing.py"},
             "async_telegram": {"channels/telegram.py"},
         }
 

@@ -19,7 +19,7 @@ from ..context.window import FittedRequest, Slot
 from ..errors import TurnInterrupted
 from ..inference.client import FALLBACK, PRIMARY
 from ..inference.models import Caller, Delta, Message, TokenUsage
-from ..tools.turn_calls import CallRecord, CallSummary, turn_quality
+from ..tools.turn_calls import CallRecord, CallSummary, Quality
 
 MAX_TURNS: Final = 50
 MAX_LINES: Final = 30
@@ -227,7 +227,7 @@ class TurnRecord:
                 "queue_ms": round(self.caller.waited * 1000, 1),
             },
             "used_external_llm": bool(self.external),
-            "tool_quality": turn_quality(self.calls),
+            "tool_quality": Quality().add(self.calls).as_dict(),
         }
 
     @property

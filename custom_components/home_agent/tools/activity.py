@@ -23,7 +23,7 @@ from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
 from ..safety.journal import SCENE, EarlierState, Journal, RecordedAction
 from ..timespans import format_local
-from .automating.kept import AutomationEdit, OwnAutomations, async_undo_edit, edit_rows, last_edit
+from .automating.kept import AutomationEdit, OwnAutomations, async_undo_edit, edit_rows, edits_by_speaker
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun
 from .briefing import async_briefing, outside_texts
 from .causes import async_why
@@ -396,7 +396,8 @@ class ActivityTool(HomeAgentTool):
         """
         undos: list[tuple[datetime, Callable[[], Awaitable[JsonValueType]]]] = []
         own, planned = self._automations, self._planned
-        change = last_edit(own, run)
+        edits = edits_by_speaker(own, run)
+        change = next((edit for edit in edits if edit.turn_id != run.speaker.turn_id), None)
         if own is not None and change is not None and is_here(run.speaker, change, change.at):
             undos.append((change.at, partial(async_undo_edit, change, own, run)))
         if (turn_id := last_changing_turn(actions, run.hass)) is not None:

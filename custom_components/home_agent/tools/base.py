@@ -252,7 +252,6 @@ class HomeAgentTool(llm.Tool):
     async def async_call(
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> llm.ToolResult:
-        """Refuse a call that did not come through the guard."""
         raise ToolExecutionError(f"{self.name} runs only through Home Agent's tool handler")
 
 

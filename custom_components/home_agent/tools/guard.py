@@ -18,13 +18,7 @@ from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 
 from ..domains import DOMAINS
-from ..errors import (
-    ChangedSinceAsked,
-    ConfirmationNeeded,
-    NotExposed,
-    NotPermitted,
-    PermissionDenied,
-)
+from ..errors import ChangedSinceAsked, ConfirmationNeeded, NotExposed, NotPermitted, PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import (
     CallDraft,
@@ -42,7 +36,7 @@ from ..safety.frozen import (
 )
 from ..safety.journal import Journal
 from ..safety.policy import Judgement, Policy, Reader
-from ..safety.rules import Effect, Verdict
+from ..safety.rules import Verdict
 from .intents import (
     CALL_ANYTHING,
     check_intent_slots,
@@ -119,13 +113,7 @@ class Guard:
     """Judges calls and makes those that are let through."""
 
     def __init__(
-        self,
-        hass: HomeAssistant,
-        policy: Policy,
-        *,
-        journal: Journal,
-        gated: bool,
-        messages: Messages,
+        self, hass: HomeAssistant, policy: Policy, *, journal: Journal, gated: bool, messages: Messages
     ) -> None:
         self._hass = hass
         self.policy = policy
@@ -205,17 +193,13 @@ class Guard:
             return None
         return tuple(self.frozen(call, speaker, user) for call in calls)
 
-    def contents(self, call: ServiceCall, speaker: Speaker, user: User | None) -> tuple[Effect, ...]:
-        """Return the effects of a call in groups, scripts and scenes that are not allowed freely."""
-        return self._judgement(call, user, speaker).contents
-
     def _judgement(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Judgement:
         return self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data, user)
 
     def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
         """Return a call as it waits for a confirmation, with the effects that the question lists."""
         is_calm = (calm := _as_untainted(speaker)) is not None and self.is_free(call, user, calm)
-        contents = self.contents(call, speaker, user)
+        contents = self._judgement(call, user, speaker).contents
         pin = self._foreseen(call, user, speaker) is Verdict.PIN
         return frozen_call(call, contents, after_outside=is_calm, pin=pin)
 
@@ -341,7 +325,7 @@ class Guard:
         """Check a confirmed call once more. Raises PermissionDenied, and ChangedSinceAsked."""
         if self.check(item, user, speaker) is Verdict.PIN and not item.pin:
             raise ChangedSinceAsked
-        check_contents(item, self.contents(item, speaker, user))
+        check_contents(item, self._judgement(item, user, speaker).contents)
 
     @callback
     def is_free(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:
@@ -428,7 +412,6 @@ class Guard:
         return [] if call is None else [call]
 
     def _script_call(self, tool: llm.Tool, args: Mapping[str, Any]) -> ServiceCall | None:
-        """Return the call of a tool that runs a script, None for any other."""
         if (script := script_of(self._hass, tool)) is None:
             return None
         data = {"variables": values} if (values := values_of(tool, args)) else {}
@@ -459,7 +442,7 @@ class Guard:
                 verdict, frozen = max(verdict, written.verdict), replace(item, contents=written.contents)
         elif call := self._script_call(tool, item.args):
             verdict = self.check(call, user, speaker)
-            frozen = replace(item, contents=self.contents(call, speaker, user))
+            frozen = replace(item, contents=self._judgement(call, user, speaker).contents)
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow what {name} does")
         if verdict.asks and (calm := _as_untainted(speaker)) is not None:

@@ -64,16 +64,7 @@ from .outside.other_apis import source_of
 from .outside.outgoing import Outgoing, declared_by, texts_of
 from .pending import check_unchanged
 from .recipients import is_spoken
-from .results import (
-    ControlResult,
-    ToldAct,
-    envelope,
-    envelope_of,
-    failed,
-    outcome_of,
-    succeeded,
-    together,
-)
+from .results import ControlResult, ToldAct, envelope, envelope_of, failed, outcome_of, succeeded, together
 from .run import async_look, async_make
 from .turn_calls import UNKNOWN, CallRecord, TurnCalls, call_key, entities_of
 
@@ -155,25 +146,26 @@ class ToolHandler:
             turn.answer()
 
     async def _async_execute_once(self, adapted: Adapted, turn: TurnCalls) -> llm.ToolResult:
-        """Run a call unless the budget is spent or the same call was made before."""
         call = adapted.call
         key = call_key(call.tool_name, call.tool_args, adapted.meanings)
         if (answer := await turn.async_answer_without_run(key)) is not None:
             return answer
         turn.begin(key)
         record = self.begin(turn, call, adapted.rule)
-        result = failed("The call was interrupted.")
+        result: llm.ToolResult | None = None
         try:
             # Single calls of other agents share a context.
             if not turn.round and (read := self._outside_read.get(turn.speaker.context.id)) is not None:
                 turn.origins = read
                 turn.taint()
-            turn.judge_by_what_was_read()
+            if turn.tainted:
+                turn.judge_by_what_was_read()
             result = await self._async_run_safely(adapted, turn, record)
             if record.ran:
-                quotes = record.draft is not None and record.draft.quotes
-                await self._async_clean_result(call, turn, result, quotes=quotes)
+                await self._async_clean_result(call, turn, result, record)
         finally:
+            if result is None:
+                result = failed("The call was interrupted.")
             self.settle(turn, call, result, record)
             turn.end(key, record, result)
         self.report(turn, record)
@@ -282,7 +274,6 @@ class ToolHandler:
     async def _async_run_safely(
         self, adapted: Adapted, turn: TurnCalls, record: CallRecord
     ) -> llm.ToolResult:
-        """Run a call and turn whatever it raises into an envelope."""
         name, limit = record.tool_name, asyncio.timeout(self.timeout)
         try:
             async with limit:
@@ -409,11 +400,7 @@ class ToolHandler:
             raise
         finally:
             self.guard.journal.note(
-                AuditKind.ACTION,
-                speaker,
-                service=f"tool:{tool.name}",
-                success=error is None,
-                reason=error,
+                AuditKind.ACTION, speaker, service=f"tool:{tool.name}", success=error is None, reason=error
             )
         return output
 
@@ -500,32 +487,34 @@ class ToolHandler:
                     envelope(result, strict=True)
 
     async def _async_clean_result(
-        self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, *, quotes: bool
+        self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, record: CallRecord
     ) -> None:
-        """Clean what outsiders may have written, and mark the turn; `quotes` tells that of an error."""
+        """Clean what outsiders may have written, and mark the turn."""
         tool, content = turn.tools[call.tool_name], envelope_of(result)
         texts: list[str] | None = None
         if not isinstance(tool, HomeAgentTool):
             outside = comes_from_outside(tool) and has_text(content)
             texts = None if outside else list(texts_of_intent(content["result"]))
-        elif not (outside := tool.untrusted or quotes):
+        elif not (outside := tool.untrusted or (record.draft is not None and record.draft.quotes)):
             texts = list(tool.outside_texts(self.hass, content["result"]))
-        if not outside and not texts:
-            _note_read(tool, content, turn)
-            return
-        told = {"result": content["result"], "error": content["error"]}
-        clean = partial(firewall.clean, told, texts, others=turn.tools)
-        cleaned = await self.hass.async_add_executor_job(clean)
-        result.data.update(cleaned.value)
-        if cleaned.found:
-            self.report_injection(cleaned.found, turn, call.tool_name)
-        said = " ".join((turn.sentence, *turn.origins.said))
-        if outside or cleaned.found or is_news(texts or (), said):
+        if outside or texts:
+            told = {"result": content["result"], "error": content["error"]}
+            clean = partial(firewall.clean, told, texts, others=turn.tools)
+            cleaned = await self.hass.async_add_executor_job(clean)
+            result.data.update(cleaned.value)
+            if cleaned.found:
+                self.report_injection(cleaned.found, turn, call.tool_name)
+            said = " ".join((turn.sentence, *turn.origins.said))
+            if not (outside or cleaned.found or is_news(texts or (), said)):
+                return
             turn.taint()
-            _note_read(tool, content, turn)
             self._outside_read[turn.speaker.context.id] = turn.origins
             while len(self._outside_read) > MAX_CONTEXTS:
                 self._outside_read.popitem(last=False)
+        elif isinstance(tool, HomeAgentTool):
+            return
+        if source := source_of(tool):  # its words may go back to it
+            turn.origins.note_read(source, texts_of(content["result"]))
 
     def report_injection(self, found: Sequence[firewall.Removal], turn: TurnCalls, source: str) -> None:
         """Keep in the audit log what was removed from a text from outside."""
@@ -540,13 +529,6 @@ class ToolHandler:
             removed=len(found),
             text=found[0].text,
         )
-
-
-def _note_read(tool: llm.Tool, content: Mapping[str, Any], turn: TurnCalls) -> None:
-    """Keep what a server has answered: its words may go back to it."""
-    source = tool.source if isinstance(tool, HomeAgentTool) else source_of(tool)
-    if source:
-        turn.origins.note_read(source, texts_of(content["result"]))
 
 
 def _refusals(turn: TurnCalls, targets: ControlResult) -> tuple[RefusedByRule, ...]:

@@ -119,8 +119,6 @@ def plain_json(value: Any) -> Any:
 
 @dataclass(slots=True)
 class _Room:
-    """How many characters may still be taken."""
-
     left: float
 
 
@@ -140,7 +138,6 @@ def _shortened(value: Any, room: _Room, depth: int = MAX_DEPTH) -> Any:
 
 
 def _text(value: Any, room: _Room) -> str:
-    """Return a value as text, as much of it as there is room for."""
     try:
         text = value.isoformat() if isinstance(value, (date, time)) else str(value)
     except Exception:  # noqa: BLE001 - the result of somebody else's tool

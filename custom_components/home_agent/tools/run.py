@@ -56,12 +56,7 @@ async def async_make(hass: HomeAssistant, journal: Journal, call: ServiceCall, s
     async with taking_turns(hass, spoken):
         with journal.acting((call,), speaker, call.data, call.already), _service_errors(call):
             made = hass.services.async_call(
-                call.domain,
-                service,
-                data,
-                blocking=True,
-                context=speaker.context,
-                return_response=call.waits,
+                call.domain, service, data, blocking=True, context=speaker.context, return_response=call.waits
             )
             return await _async_waited(hass, call, made)
 
@@ -124,7 +119,6 @@ def script_service(hass: HomeAssistant, entity_id: str) -> str:
 
 @contextmanager
 def _service_errors(call: ServiceCall) -> Iterator[None]:
-    """Raise what a service raises as PermissionDenied or ToolExecutionError."""
     try:
         yield
     except (Unauthorized, UnknownUser) as err:

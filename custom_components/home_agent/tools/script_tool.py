@@ -61,7 +61,6 @@ class ScriptTool(HomeAgentTool):
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether the script is there and exposed."""
         return self.entity_id in house.entities
 
     @override
@@ -72,7 +71,6 @@ class ScriptTool(HomeAgentTool):
 
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
-        """Refuse what answers a question, and what is for later. Raises ValidationError."""
         if responds(run.hass, self.entity_id):
             return  # the household wrote it to answer something
         check_asked(run)
@@ -100,7 +98,6 @@ class ScriptTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Run the script and return its response, if it has one."""
         if not run.guard.is_exposed(self.entity_id):
             raise ToolExecutionError("The script does not exist or is not exposed")
         values = field_values(run, args, fields_of(run.hass, self.entity_id))

@@ -30,8 +30,6 @@ MAX_REPEATS = 3
 """From which answer of the model that makes the same call as before it gets no more tools."""
 MAX_ATTEMPTS = 3
 """How often a model may write calls that do not fit before the person is asked."""
-MAX_PAIRS: Final = 200
-OTHER: Final = "other"
 UNKNOWN: Final = "unknown"
 """The tool that calls of invented names are counted for."""
 HAVE_IT: Final = "You have this already; answer now."
@@ -171,51 +169,26 @@ def entities_of(hass: HomeAssistant, *named_in: object) -> frozenset[str]:
 
 @dataclass(slots=True)
 class Quality:
-    """Counters of many calls, bounded in the names that they keep."""
+    """Counters of calls, by how they came to run and by what was repaired."""
 
-    counts: dict[tuple[str, str], Counter[Fit]] = field(default_factory=dict)
-    """By model and tool."""
+    fits: Counter[Fit] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
 
-    def add(self, model: str, records: Iterable[CallRecord]) -> None:
-        """Count the calls of a turn."""
+    def add(self, records: Iterable[CallRecord]) -> Self:
+        """Count calls."""
         for record in records:
-            pair = (model, record.counted_as)
-            if pair not in self.counts and len(self.counts) >= MAX_PAIRS:
-                pair = (OTHER, OTHER)
-            self.counts.setdefault(pair, Counter())[record.fit] += 1
+            self.fits[record.fit] += 1
             self.rules.update(record.rules)
+        return self
 
     @property
     def first_try_rate(self) -> float | None:
         """Return the percentage of calls that fitted at once; None before the first call."""
-        counts = sum(self.counts.values(), Counter())
-        return round(100 * counts[Fit.FIRST_TRY] / counts.total(), 1) if counts else None
+        return round(100 * self.fits[Fit.FIRST_TRY] / self.fits.total(), 1) if self.fits else None
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything that was counted."""
-        return {
-            "models": [
-                {"model": model, "tool": tool, **_named(counts)}
-                for (model, tool), counts in self.counts.items()
-            ],
-            "rules": dict(self.rules),
-        }
-
-
-def turn_quality(records: Iterable[CallRecord]) -> dict[str, Any]:
-    """Return the counters of one turn, in all and by tool."""
-    quality = Quality()
-    quality.add("", records)
-    return {
-        **_named(sum(quality.counts.values(), Counter())),
-        "rules": dict(quality.rules),
-        "tools": {tool: _named(counts) for (_model, tool), counts in quality.counts.items()},
-    }
-
-
-def _named(counts: Counter[Fit]) -> dict[str, int]:
-    return {fit.value: counts[fit] for fit in Fit}
+        return {**{fit.value: self.fits[fit] for fit in Fit}, "rules": dict(self.rules)}
 
 
 @dataclass(slots=True)
@@ -340,10 +313,7 @@ class TurnCalls:
     def draft_of_call(self) -> CallDraft:
         """Return where a call lets things wait, with the turn as it is now."""
         origin = CallOrigin(
-            speaker=self.speaker,
-            sentence=self.sentence,
-            disclosure=self.disclosure.model,
-            words=self.origins,
+            speaker=self.speaker, sentence=self.sentence, disclosure=self.disclosure.model, words=self.origins
         )
         return CallDraft(draft=self.draft, origin=origin)
 

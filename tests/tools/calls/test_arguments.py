@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.tools.calls.repair import READING, fit
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.calls.schema import MAX_ERROR
 from custom_components.home_agent.tools.energy import EnergyTool
 from custom_components.home_agent.tools.ha_control import ControlTool
@@ -25,17 +25,12 @@ REPAIRS: list[tuple[str, llm.Tool, dict[str, Any], dict[str, Any]]] = [
     ("unwrapped", PLAYER, {"args": "{'target_player': 'Bar'}"}, P),
     ("unwrapped", ControlTool(), {"parameters": LAMP}, LAMP),
     ("unwrapped", ControlTool(), {"name": "ha_control", "call": LAMP}, LAMP),
-    ("json_text_read", PLAYER, {**P, "tracks": '["light"]'}, {**P, "tracks": ["light"]}),
-    (
-        "json_text_read",
-        ASSIST,
-        {"name": "Hall", "domain": "['light']"},
-        {"name": "Hall", "domain": ["light"]},
-    ),
-    ("json_text_read", PLAYER, {**P, "options": '{"a": 1}'}, {**P, "options": {"a": 1}}),
+    ("value_read", PLAYER, {**P, "tracks": '["light"]'}, {**P, "tracks": ["light"]}),
+    ("value_read", ASSIST, {"name": "Hall", "domain": "['light']"}, {"name": "Hall", "domain": ["light"]}),
+    ("value_read", PLAYER, {**P, "options": '{"a": 1}'}, {**P, "options": {"a": 1}}),
     ("empty_dropped", ASSIST, {"name": "Hall", "floor": "", "domain": None}, {"name": "Hall"}),
     ("empty_dropped", PLAYER, {**P, "volume": None, "mode": "any"}, P),
-    ("empty_dropped", ControlTool(), {**LAMP, "area": None, "parameters": None}, LAMP),
+    ("", ControlTool(), {**LAMP, "area": None, "parameters": None}, LAMP),
     ("slot_renamed", PLAYER, {"targetPlayer": "Bar"}, P),
     ("slot_renamed", PLAYER, {"target-player": "Bar", "Volume": 3}, {**P, "volume": 3}),
     ("slot_renamed", ASSIST, {"area_id": "Hall"}, {"area": "Hall"}),
@@ -43,22 +38,17 @@ REPAIRS: list[tuple[str, llm.Tool, dict[str, Any], dict[str, Any]]] = [
     ("slot_renamed", ControlTool(), {**LAMP, "entity_id": [], "entities": ["light.a"]}, LAMP),
     ("slot_renamed", ControlTool(), {**LAMP, "delay": "5 minutes"}, {**LAMP, "when": "5 minutes"}),
     ("slot_renamed", EnergyTool(), {"timeframe": "7d", "entity_id": "x.y"}, {"period": "7d"}),
-    ("list_unwrapped", PLAYER, {"target_player": ["Bar"]}, P),
-    (
-        "list_joined",
-        ControlTool(),
-        {"action": "open", "name": ["A", "B"]},
-        {"action": "open", "name": "A, B"},
-    ),
-    ("number_read", PLAYER, {**P, "volume": "40 %"}, {**P, "volume": 40}),
-    ("number_read", PLAYER, {**P, "loud": "true"}, {**P, "loud": True}),
-    ("text_written", PLAYER, {"target_player": 12345678}, {"target_player": "12345678"}),
-    ("list_split", ASSIST, {"device_class": "tv, curtain"}, {"device_class": ["tv", "curtain"]}),
+    ("value_read", PLAYER, {"target_player": ["Bar"]}, P),
+    ("", ControlTool(), {"action": "open", "name": ["A", "B"]}, {"action": "open", "name": "A, B"}),
+    ("value_read", PLAYER, {**P, "volume": "40 %"}, {**P, "volume": 40}),
+    ("value_read", PLAYER, {**P, "loud": "true"}, {**P, "loud": True}),
+    ("value_read", PLAYER, {"target_player": 12345678}, {"target_player": "12345678"}),
+    ("value_read", ASSIST, {"device_class": "tv, curtain"}, {"device_class": ["tv", "curtain"]}),
     ("", ASSIST, {"domain": "light", "name": "Hall"}, {"domain": ["light"], "name": "Hall"}),
     ("", ControlTool(), {**LAMP, "entity_id": "light.a"}, LAMP),
-    ("choice_spelled", PLAYER, {**P, "mode": "Repeat All"}, {**P, "mode": "repeat_all"}),
-    (READING, ControlTool(), {**LAMP, "action": "power on"}, LAMP),
-    (READING, QueryTool(), {"name": "Air", "history": "1h"}, {"name": "Air", "history": {"duration": "1h"}}),
+    ("value_read", PLAYER, {**P, "mode": "Repeat All"}, {**P, "mode": "repeat_all"}),
+    ("", ControlTool(), {**LAMP, "action": "power on"}, LAMP),
+    ("", QueryTool(), {"name": "Air", "history": "1h"}, {"name": "Air", "history": {"duration": "1h"}}),
 ]
 
 

@@ -1,15 +1,17 @@
 """All tools of an MCP server from one entry: a real FastMCP server, and one that speaks to the model."""
 
 from collections.abc import Callable
+from datetime import timedelta
 import json
 from typing import Any
 
-from pytest_homeassistant_custom_component.common import MockUser
+from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools.outside.other_apis import MAX_DESCRIPTION
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
+from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, speech
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_offer, async_use, reported
 from tests.helpers.mcp_kitchens import TOKEN, Changing, described, kitchens
@@ -96,12 +98,12 @@ async def test_what_changes_something(
 
 
 async def test_a_list_that_changes(hass: HomeAssistant, own: OwnTools, rest_server: RestServer) -> None:
-    """What the server says that it has, the model has with its next request."""
+    """What the server says that it has, the model has from the next half hour on."""
     server = Changing(rest_server, [described("cook")])
     await own.offer(written(server.url))
     assert list(await offered(own.agent)) == ["kitchen_cook"]
     server.tools = [described("bake"), described("cook", annotations={})]
-    assert (await async_use(hass, "kitchen_cook"))["result"] == "Hot"
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(minutes=31))
     await hass.async_block_till_done(wait_background_tasks=True)
     assert list(await offered(own.agent)) == ["kitchen_bake"]
 

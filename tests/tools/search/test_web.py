@@ -16,13 +16,7 @@ from tests.helpers.custom_tools import async_use
 from tests.helpers.options_pages import is_saved, save
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
-from tests.servers.search_server import (
-    FOUND,
-    RIDDLE,
-    SearchServer,
-    duckduckgo as duckduckgo_page,
-    page,
-)
+from tests.servers.search_server import FOUND, RIDDLE, SearchServer, duckduckgo as duckduckgo_page, page
 
 KEY = "tvly-0123456789abcdef"
 SETTINGS: dict[str, dict[str, str]] = {"tavily": {"web_search_api_key": KEY}, "duckduckgo": {}, "searxng": {}}
@@ -144,15 +138,6 @@ async def test_a_tainted_turn_searches_with_no_name(
     assert search_server.queries == ["first words"]
 
 
-async def test_the_same_query_again_is_not_sent(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
-) -> None:
-    agent = await async_agent(hass, model_server, options("searxng", search_server))
-    first = await searched(agent, "weather in Kiel")
-    assert await searched(agent, "Weather in  Kiel") == first
-    assert len(search_server.requests) == 1
-
-
 BLOCKED = b'{"results": [], "unresponsive_engines": [["google", "Suspended: CAPTCHA"]]}'
 ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
     "refused": (
@@ -169,10 +154,11 @@ ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
         [Reply(status=302, headers={"Location": "http://169.254.169.254/latest"})],
         "redirects to another place",
     ),
-    "in circles": ("tavily", [Reply(status=302, headers={"Location": "/search"})] * 9, "in a circle"),
+    "in circles": ("tavily", [Reply(status=308, headers={"Location": "/search"})] * 9, "in a circle"),
     "huge": ("tavily", [Reply(body=b"[" + b"1," * (15 * 1024 * 1024))], "too large"),
     "no JSON": ("tavily", [page("<html>Hello</html>")], "cannot be read"),
     "another JSON": ("tavily", [Reply(body=b"[]")], "cannot be read"),
+    "no format": ("searxng", [Reply(status=403)], "add json to search.formats"),
     "blocked engines": ("searxng", [Reply(body=BLOCKED)], "Suspended: CAPTCHA"),
     "a riddle": ("duckduckgo", [page(RIDDLE)], "for a robot"),
     "a riddle, accepted": ("duckduckgo", [page(RIDDLE, 202)], "for a robot"),

@@ -30,7 +30,7 @@ from homeassistant.util.yaml import dump
 
 from ...const import DOMAIN
 from ...errors import HomeAgentError, PermissionDenied, ToolExecutionError, ValidationError
-from ...knowledge.names import called, content_words, word_similarity
+from ...knowledge.names import content_words, word_similarity
 from ...knowledge.speaker import Speaker
 from ...safety.frozen import ServiceCall
 from ...safety.journal import AuditKind
@@ -38,7 +38,7 @@ from ...safety.rules import Verdict
 from ...store import EntryStore, dump as dump_record, load, read_list
 from ...texts import words
 from ..base import ToolRun
-from ..own_calls import async_reload_automation, async_switch_automation
+from ..own_calls import async_reload_automation
 from ..pending import as_values, entities_of_clause
 from ..resolving.resolver import MAX_ERROR, listed
 
@@ -48,7 +48,6 @@ ID_PREFIX: Final = f"{DOMAIN}_"
 """How the ids of automations begin that people have asked for."""
 MAX_EDITS: Final = 20
 """Edits that can be undone."""
-MAX_AUTOMATIONS: Final = 200
 MAX_BYTES: Final = 10_000_000
 MAX_DEPTH: Final = 6
 MAX_ROWS: Final = 5
@@ -119,14 +118,11 @@ class AutomationEdit:
     """None for one that was created."""
     after: OwnAutomation | None
     """None for one that was deleted."""
-    switched: bool | None = None
-    """Whether it was switched on; None if it was written or deleted."""
     user_id: str | None = None
     conversation_id: str = ""
     device_id: str | None = None
     turn_id: str = ""
     at: datetime = field(default_factory=dt_util.utcnow)
-    undone: bool = False
 
     @property
     def automation(self) -> OwnAutomation:
@@ -137,18 +133,11 @@ class AutomationEdit:
         return automation
 
     @classmethod
-    def by(
-        cls,
-        speaker: Speaker,
-        before: OwnAutomation | None,
-        after: OwnAutomation | None,
-        switched: bool | None = None,
-    ) -> Self:
+    def by(cls, speaker: Speaker, before: OwnAutomation | None, after: OwnAutomation | None) -> Self:
         """Return an edit that a speaker makes now."""
         return cls(
             before=before,
             after=after,
-            switched=switched,
             user_id=speaker.context.user_id,
             conversation_id=speaker.conversation_id,
             device_id=speaker.device_id,
@@ -157,9 +146,6 @@ class AutomationEdit:
 
     def told(self) -> tuple[str, str]:
         """Return what was done in a word or two, and what its undo does."""
-        if self.switched is not None:
-            states = ("switched off", "switched on")
-            return states[self.switched], f"{states[not self.switched]} again"
         if self.before is None:
             return "created", "deleted, as it was created before"
         return ("deleted", "restored") if self.after is None else ("changed", "as it was before the change")
@@ -172,11 +158,6 @@ class OwnAutomations:
         self._changed = changed
         self._automations: dict[str, OwnAutomation] = {}
         self._edits: deque[AutomationEdit] = deque(maxlen=MAX_EDITS)
-
-    @property
-    def full(self) -> bool:
-        """Return whether there is no space for another one."""
-        return len(self._automations) >= MAX_AUTOMATIONS
 
     def all(self) -> list[OwnAutomation]:
         """Return all automations, the newest first."""
@@ -195,18 +176,15 @@ class OwnAutomations:
 
     @callback
     def note_undone(self, edit: AutomationEdit) -> None:
-        """Note that an edit was undone."""
-        edits = [replace(each, undone=True) if each is edit else each for each in self._edits]
-        self._edits = deque(edits, MAX_EDITS)
+        """Forget an edit that was undone."""
+        self._edits.remove(edit)
         self._put(edit, edit.before)
 
     def _put(self, edit: AutomationEdit, automation: OwnAutomation | None) -> None:
-        # One of the household's own is only switched.
-        if edit.switched is None:
-            if automation is None:
-                self._automations.pop(edit.automation.id, None)
-            else:
-                self._automations[automation.id] = automation
+        if automation is None:
+            self._automations.pop(edit.automation.id, None)
+        else:
+            self._automations[automation.id] = automation
         self._changed()
 
     @callback
@@ -253,7 +231,13 @@ class OwnAutomations:
     def restore(self, stored: Mapping[str, Any]) -> Exception | None:
         """Restore what was stored; return the problems of invalid items. Raises the errors of reading it."""
         automations, problem = read_list(stored["automations"], partial(load, OwnAutomation))
-        edits, other = read_list(stored["changes"], partial(load, AutomationEdit))
+        # Earlier releases kept what was undone, and what was only switched.
+        changes = [
+            each
+            for each in stored["changes"]
+            if not (isinstance(each, dict) and (each.get("undone") or each.get("switched") is not None))
+        ]
+        edits, other = read_list(changes, partial(load, AutomationEdit))
         self._automations = {own.id: own for own in automations}
         self._edits.extend(edit for edit in edits if edit.after or edit.before)
         return problem or other
@@ -288,22 +272,19 @@ def entity_of(hass: HomeAssistant, automation_id: str) -> str | None:
 @callback
 def known_automations(hass: HomeAssistant, own: OwnAutomations) -> list[KnownAutomation]:
     """Return the automations of Home Assistant, those that were asked for first, the newest first."""
-    registry = er.async_get(hass)
-    own_by_id = {kept.id: kept for kept in own.all()}
-    places = {automation_id: place for place, automation_id in enumerate(own_by_id)}
+    registry, kept = er.async_get(hass), {each.id: each for each in own.all()}
     automations: list[KnownAutomation] = []
     for state in hass.states.async_all(AUTOMATION):
         entry = registry.async_get(state.entity_id)
-        automation_id = str(entry.unique_id) if entry else str(state.attributes.get("id") or "")
+        automation_id = entry.unique_id if entry else ""
         automations.append(
-            KnownAutomation(
-                entity_id=state.entity_id,
-                name=state.name,
-                id=automation_id,
-                own=own_by_id.get(automation_id),
-            )
+            KnownAutomation(state.entity_id, state.name, automation_id, kept.get(automation_id))
         )
-    return sorted(automations, key=lambda known: (places.get(known.id, len(places)), known.name.casefold()))
+    order = list(kept)
+    return sorted(
+        automations,
+        key=lambda known: (order.index(known.id) if known.own else len(order), known.name.casefold()),
+    )
 
 
 @callback
@@ -331,12 +312,6 @@ def choose_automation(
     if not candidates:
         raise ValidationError("name: there is no automation that can be meant")
     wanted, asked = name.strip().casefold(), content_words(name)
-
-    # "The hallway automation": the word for an automation itself is in no name.
-    def score(candidate: KnownAutomation) -> int:
-        has = {*words(candidate.name), *words(candidate.own.sentence if candidate.own else "")}
-        return sum(any(word_similarity(word, other) >= SAME for other in has) for word in asked)
-
     if not name:
         here = run.speaker.conversation_id
         last = next((edit for edit in own.edits if here and edit.conversation_id == here), None)
@@ -344,11 +319,15 @@ def choose_automation(
         chosen = chosen or [each for each in candidates if each.own is not None]
     elif exact := [each for each in candidates if wanted in (each.entity_id, each.id, each.name.casefold())]:
         chosen = exact[:1]
-    elif not (
-        chosen := called(candidates, " ".join(asked), lambda candidate: (candidate.name,), in_parts=True)
-    ):
-        best = max(map(score, candidates))
-        chosen = [candidate for candidate in candidates if best and score(candidate) == best]
+    else:
+        # "The hallway automation": the word for an automation itself is in no name.
+        scores = []
+        for each in candidates:
+            said = {*words(each.name), *words(each.own.sentence if each.own else "")}
+            scores.append(sum(any(word_similarity(word, other) >= SAME for other in said) for word in asked))
+        chosen = [
+            each for each, score in zip(candidates, scores, strict=True) if score and score == max(scores)
+        ]
     if len(chosen) == 1:
         return chosen[0]
     names = listed([candidate.name for candidate in chosen or candidates], MAX_ERROR - 100)
@@ -358,7 +337,7 @@ def choose_automation(
 
 def calls_in(config: Mapping[str, Any]) -> list[ServiceCall]:
     """Return the services that an automation calls, with those of steps that a person has added."""
-    return list(_calls(config.get("actions") or config.get("action") or ()))
+    return list(_calls(config.get("actions") or config.get("action")))
 
 
 def _calls(steps: Any, depth: int = MAX_DEPTH) -> Iterator[ServiceCall]:
@@ -424,23 +403,18 @@ async def async_check_allowed(
     for call in calls_in(automation.config):
         if await run.guard.async_foresee([call], speaker) is not None:
             raise PermissionDenied(
-                f"{automation.alias} calls {call.domain}.{call.service}, which needs a confirmation now, "
-                f"so {kept}. Say so"
+                f"{automation.alias} calls {call.domain}.{call.service}, which needs a person's confirmation "
+                f"each time, so {kept}. Say so"
             )
 
 
 # Undo
 
 
-def _edits_by_speaker(own: OwnAutomations | None, run: ToolRun) -> list[AutomationEdit]:
+def edits_by_speaker(own: OwnAutomations | None, run: ToolRun) -> list[AutomationEdit]:
+    """Return what the speaker did with automations and has not undone, the newest first."""
     user_id = run.speaker.context.user_id
     return [edit for edit in own.edits if edit.user_id == user_id] if own is not None and user_id else []
-
-
-def last_edit(own: OwnAutomations | None, run: ToolRun) -> AutomationEdit | None:
-    """Return the last edit by the speaker, before this turn, that was not undone; None if there is none."""
-    edits = _edits_by_speaker(own, run)
-    return next((edit for edit in edits if not edit.undone and edit.turn_id != run.speaker.turn_id), None)
 
 
 def edit_rows(own: OwnAutomations | None, run: ToolRun) -> list[JsonValueType]:
@@ -450,9 +424,8 @@ def edit_rows(own: OwnAutomations | None, run: ToolRun) -> list[JsonValueType]:
             "at": dt_util.as_local(edit.at).strftime("%Y-%m-%d %H:%M"),
             "did": edit.told()[0],
             "automation": edit.automation.alias,
-            **({"undone": True} if edit.undone else {}),
         }
-        for edit in _edits_by_speaker(own, run)[:MAX_ROWS]
+        for edit in edits_by_speaker(own, run)[:MAX_ROWS]
     ]
 
 
@@ -466,29 +439,18 @@ async def async_undo_edit(edit: AutomationEdit, own: OwnAutomations, run: ToolRu
     automation, context = edit.automation, run.speaker.context
     user = await run.hass.auth.async_get_user(context.user_id) if context.user_id else None
     check_administrator(user)
-    gone = ToolExecutionError(f"The automation {automation.alias} does not exist any more")
-    entity_id = entity_of(run.hass, automation.id)
-    if edit.switched is not None:
-        if entity_id is None:
-            raise gone
-        judge_switch(run, entity_id, user, on=not edit.switched)
-        await async_switch_automation(run.hass, entity_id, context, on=not edit.switched)
+    written = await async_read(run.hass, automation.id)
+    if edit.after is not None and written is None:
+        raise ToolExecutionError(f"The automation {automation.alias} does not exist any more")
+    if edit.after is not None and written != edit.after.config:
+        raise ToolExecutionError(
+            f"The automation {automation.alias} has been edited since, so it stays as it is; say so"
+        )
+    if edit.before is None:
+        await async_remove(run.hass, automation.id)
     else:
-        if edit.after is not None and (written := await async_read(run.hass, automation.id)) != dict(
-            edit.after.config
-        ):
-            raise (
-                gone
-                if written is None
-                else ToolExecutionError(
-                    f"The automation {automation.alias} has been edited since, so it stays as it is; say so"
-                )
-            )
-        if edit.before is None:
-            await async_remove(run.hass, automation.id)
-        else:
-            await async_check_allowed(edit.before, run)
-            await async_add(run.hass, edit.before.id, edit.before.config, context)
+        await async_check_allowed(edit.before, run)
+        await async_add(run.hass, edit.before.id, edit.before.config, context)
     own.note_undone(edit)
     note_in_journal(run, "undo", automation.alias, undo=True)
     return {"automation": automation.alias, "undone": edit.told()[1], "at": f"{dt_util.now():%H:%M}"}
@@ -559,9 +521,6 @@ async def async_add(
     entity_id = entity_of(hass, automation_id)
     state = hass.states.get(entity_id) if entity_id else None
     if failed is None and entity_id and state is not None and state.state != STATE_UNAVAILABLE:
-        # Home Assistant's editor may have read the file before and written it after us.
-        if await async_read(hass, automation_id) is None:
-            await _async_edit(hass, automation_id, item)
         return entity_id
     with suppress(HomeAssistantError):
         await _async_edit(hass, automation_id, earlier and {"id": automation_id, **earlier})
@@ -589,13 +548,10 @@ async def async_forget_person(hass: HomeAssistant, automation_ids: Iterable[str]
 
 
 def _path(hass: HomeAssistant) -> Path:
-    """Return where the file really is. Runs in a worker thread."""
     return Path(os.path.realpath(hass.config.path(AUTOMATION_CONFIG_PATH)))
 
 
 async def _async_edit(hass: HomeAssistant, automation_id: str, item: Mapping[str, Any] | None) -> None:
-    """Put an item in the place of an id, or remove it."""
-
     def edit() -> None:
         path = _path(hass)
         try:
@@ -652,7 +608,6 @@ def _is(item: Any, automation_id: str) -> bool:
 
 
 def _read(path: Path) -> str | None:
-    """Return the text of a file, None if there is none."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise AutomationRefusedError("automations_unreadable")
@@ -670,7 +625,6 @@ class _Loader(_Base):  # type: ignore[misc]
     """Reads YAML without resolving references: includes and secrets stay names."""
 
     def construct_undefined(self, node: yaml.Node) -> Any:
-        """Return a tag with the node that follows it."""
         if isinstance(node, yaml.ScalarNode):
             return (node.tag, node.value)
         if isinstance(node, yaml.SequenceNode):

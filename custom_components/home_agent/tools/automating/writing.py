@@ -7,7 +7,7 @@ planned now and judged as if it ran now.
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import time
 import json
 from typing import Any, Final, override
@@ -41,13 +41,7 @@ from ...knowledge.names import squash
 from ...knowledge.speaker import entity_of_person
 from ...knowledge.spoken_words import state_meanings
 from ...languages import DEFAULT
-from ...safety.frozen import (
-    AutomationChange,
-    FrozenAutomation,
-    FrozenPlan,
-    ServiceCall,
-    frozen_call,
-)
+from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenPlan, ServiceCall, frozen_call
 from ...safety.redaction import is_secret
 from ...safety.rules import Verdict
 from ...texts import as_number, fold, leaves, one_line, opened
@@ -85,7 +79,6 @@ from .kept import (
     known_automations,
     note_in_journal,
     seen_automations,
-    unattended,
 )
 
 type Config = dict[str, Any]
@@ -113,21 +106,12 @@ FORMS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """One example of each form that is read."""
 _WHERE: Final = frozenset({"entity_id", "area", "floor", "domain", "device_class"})
-_KEYS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
-    TRIGGER: {
-        "state": _WHERE | {"person", "from", "to", "for"},
-        "numeric_state": _WHERE | {"attribute", "above", "below", "for"},
-        "time": frozenset({"at", "weekday"}),
-        "sun": frozenset({"event", "offset"}),
-        "zone": frozenset({"entity_id", "person", "zone", "event"}),
-    },
-    CONDITION: {
-        "state": _WHERE | {"person", "to", "for"},
-        "numeric_state": _WHERE | {"attribute", "above", "below"},
-        "time": frozenset({"after", "before", "weekday"}),
-        "sun": frozenset({"after", "before", "after_offset", "before_offset"}),
-        "zone": frozenset({"entity_id", "person", "zone"}),
-    },
+_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    "state": _WHERE | {"person", "from", "to", "for"},
+    "numeric_state": _WHERE | {"attribute", "above", "below", "for"},
+    "time": frozenset({"at", "after", "before", "weekday"}),
+    "sun": frozenset({"event", "offset", "after", "before", "after_offset", "before_offset"}),
+    "zone": frozenset({"entity_id", "person", "zone", "event"}),
 }
 _NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("entity", "entities", "entity_ids", "name"), "entity_id"),
@@ -150,7 +134,7 @@ MAX_ALIAS: Final = 80
 MAX_SENTENCE: Final = 400
 MAX_STATE: Final = 60
 SHOWN_WIDTH: Final = 34
-"""Characters after which a line ends with its word. Long lines cut off the question in Assist's dialog."""
+"""Characters after which a line of YAML ends: long ones cut off the question in Assist's dialog."""
 TEMPLATE_MARKS: Final = ("{{", "{%", "{#")
 ENDS: Final[Mapping[str, str]] = {"turn_on": "turn_off", "start": "stop", "play": "pause", "open": "close"}
 """How an action for a while ends. What was open before is never opened again by itself."""
@@ -184,63 +168,6 @@ NO_PERSONS: Final = (
     "person: Home Assistant has no persons. The household adds them under Settings > People. Nothing was "
     "created; say so"
 )
-NEEDS_YES: Final = (
-    "needs a person's confirmation each time, so an automation may not do it. Nothing was created; say so"
-)
-
-
-@dataclass(slots=True)
-class WrittenAutomation:
-    """What a call makes of an automation."""
-
-    config: Config
-    """As Home Assistant writes it, without its id."""
-    triggers: list[Config] = field(default_factory=list)
-    """What is new about it, as are the conditions, the steps and their calls."""
-    conditions: list[Config] = field(default_factory=list)
-    steps: list[FrozenPlan] = field(default_factory=list)
-    calls: list[ServiceCall] = field(default_factory=list)
-
-
-async def async_write(
-    args: Mapping[str, Any],
-    run: ToolRun,
-    control: ControlTool | None,
-    messages: NotifyTool | None,
-    earlier: Mapping[str, Any] | None = None,
-    *,
-    gated: bool,
-) -> WrittenAutomation:
-    """Return the automation of a call; of one that is changed, parts that the call leaves out stay.
-
-    Raises ValidationError, and PermissionDenied for what the speaker may not do.
-    """
-    check_plain([args.get(part) for part in PARTS])
-    written = WrittenAutomation(config=dict(earlier or {}))
-    config = written.config
-    clauses = ClauseReader(run, await StateWords.async_load(run.hass, run.speaker.language))
-    if earlier is None or args.get("triggers"):
-        written.triggers = config["triggers"] = clauses.read(args.get("triggers"), TRIGGER)
-        if not written.triggers:
-            raise ValidationError("triggers: say what starts it")
-    if earlier is None or args.get("conditions") is not None:
-        written.conditions = config["conditions"] = clauses.read(args.get("conditions"), CONDITION)
-    if earlier is None or args.get("actions"):
-        actions = ActionReader(run, control, messages, gated=gated)
-        for item in _items(args.get("actions"), "actions") or [None]:
-            await actions.async_read(item)
-        written.steps, written.calls = actions.steps, actions.calls
-        speaker = unattended(run.speaker)
-        for call in actions.calls:
-            if await run.guard.async_foresee([call], speaker) is not None:
-                names = ", ".join(call.entity_ids[:3])
-                raise PermissionDenied(f"{call.domain}.{call.service} of {names} {NEEDS_YES}")
-        config["actions"] = actions.config
-        config["mode"] = "restart" if any(step.hold for step in actions.steps) else "single"
-    if earlier is not None and config == dict(earlier) and not args.get("name"):
-        raise ValidationError("Nothing would change. Give new triggers, conditions or actions, as a whole")
-    check_plain(config)
-    return written
 
 
 def check_plain(value: Any) -> None:
@@ -248,43 +175,6 @@ def check_plain(value: Any) -> None:
     for text in leaves(value, keys=True):
         if isinstance(text, str) and any(mark in text for mark in TEMPLATE_MARKS):
             raise ValidationError("templates are not available; write plain values")
-
-
-def as_yaml(config: Mapping[str, Any]) -> str:
-    """Return an automation as YAML, in lines that fit into a chat on a phone."""
-    return str(yaml.safe_dump(dict(config), allow_unicode=True, sort_keys=False, width=SHOWN_WIDTH))
-
-
-def described(
-    config: Mapping[str, Any], alias: str, run: ToolRun, *, changed: bool, taken: Sequence[str] = ()
-) -> Config:
-    """Return an automation with its name and who asked for it, when, and in which words."""
-    sentence = one_line(_without_marks(run.sentence), MAX_SENTENCE)
-    who = plain(run.speaker.person or "") or "an administrator"
-    text = f"{RECORDED[changed]}{who} on {dt_util.now():%Y-%m-%d %H:%M}: {sentence}"
-    if changed and (earlier := str(config.get("description") or "")):
-        text = f"{earlier}\n{text}"
-    rest = {key: value for key, value in config.items() if key not in ("alias", "description")}
-    others = {name.casefold() for name in taken}
-    free, number = alias, 1
-    while free.casefold() in others:
-        number += 1
-        free = f"{alias} {number}"
-    return {"alias": free, "description": text, **rest}
-
-
-def alias_of(name: object, rule: str, run: ToolRun) -> str:
-    """Return the name of a new automation: the one that the person gave it, else its `rule` in words.
-
-    The sentence is no name: nobody knows later who "I" was.
-    """
-    given = _without_marks(str(name or "")).strip().rstrip(".!?")
-    is_sentence = run.sentence.casefold().startswith(given.casefold())
-    text = _without_marks(rule) if is_sentence else given
-    alias = one_line(text, MAX_ALIAS)
-    head, space, _ = alias.rpartition(" ") if len(" ".join(text.split())) > MAX_ALIAS else ("", "", "")
-    alias = f"{head}…" if space else alias
-    return alias[:1].upper() + alias[1:]
 
 
 def _without_marks(text: str) -> str:
@@ -339,14 +229,9 @@ class ClauseReader:
         return configs
 
     def _times(self, role: str, kind: str, fields: Config) -> list[Config]:
-        """Return what starts at a time or with the sun, or the conditions of a window."""
-        names = [str(each).casefold() for each in as_values(fields.get("weekday"))]
-        if all(each in WEEKDAYS for each in names):
-            numbers = {WEEKDAYS.index(each) for each in names}
-        else:
-            numbers = {*(read_days(", ".join(names), self._language, "weekday", alone=True) or EVERY_DAY)}
-        is_every_day = numbers in (set(), set(EVERY_DAY))
-        days = {} if is_every_day else {"weekday": [WEEKDAYS[day] for day in sorted(numbers)]}
+        named = ", ".join(str(each).casefold() for each in as_values(fields.get("weekday")))
+        numbers = {*(read_days(named, self._language, "weekday", alone=True) or EVERY_DAY)}
+        days = {} if numbers == {*EVERY_DAY} else {"weekday": [WEEKDAYS[day] for day in sorted(numbers)]}
         if role == TRIGGER and kind == "time":
             return [{TRIGGER: kind, "at": self._clock(at), **days} for at in as_values(fields.get("at"))]
         if role == TRIGGER:
@@ -366,8 +251,7 @@ class ClauseReader:
 
     # Entities
 
-    def _entities(self, fields: Config) -> list[State]:
-        """Return the states of the entities of a clause, all of one domain. Raises ValidationError."""
+    def _entities(self, fields: Config, most: int = MAX_ENTITIES) -> list[State]:
         named = texts(fields.get("entity_id"))
         ids = [each for each in named if valid_entity_id(each.casefold())]
         names = [each for each in named if each not in ids]
@@ -375,7 +259,7 @@ class ClauseReader:
         if target.is_empty:
             raise ValidationError("entity_id is missing: say which entity is meant")
         records = self._run.resolve(target, self._run.sentence)
-        if len(records) > MAX_ENTITIES or len({record.domain for record in records}) > 1:
+        if len(records) > most or len({record.domain for record in records}) > 1:
             names = [plain(record.name) for record in records[:MAX_ENTITIES]]
             raise ValidationError(f"Which one? Name one of: {', '.join(names)}"[:200])
         states = [self._hass.states.get(record.entity_id) for record in records]
@@ -385,10 +269,7 @@ class ClauseReader:
         return seen
 
     def _compared(self, fields: Config) -> Config:
-        state, *others = self._entities(fields)
-        if others:
-            ids = ", ".join(each.entity_id for each in (state, *others))
-            raise ValidationError(f"Which one? Name one of: {ids}"[:200])
+        (state,) = self._entities(fields, most=1)
         attribute = _MEASURED.get(state.domain)
         is_number = as_number(state.state) is not None or state.attributes.get("unit_of_measurement")
         if attribute is None and not is_number:
@@ -397,11 +278,7 @@ class ClauseReader:
             raise ValidationError(f"attribute: {str(given)[:40]!r} is not available for {state.entity_id}")
         if not (limits := _limits(fields)):
             raise ValidationError(f"{state.entity_id}: above or below is missing")
-        return {
-            "entity_id": [state.entity_id],
-            **({"attribute": attribute} if attribute else {}),
-            **limits,
-        }
+        return {"entity_id": [state.entity_id], **({"attribute": attribute} if attribute else {}), **limits}
 
     # Persons, who need not be exposed: their state is not told
 
@@ -440,11 +317,8 @@ class ClauseReader:
                     raise ValidationError(
                         "person: name the persons; nobody and somebody are known for home only"
                     )
-                return {
-                    role: "numeric_state",
-                    "entity_id": _HOME,
-                    **({"below": 1} if nobody else {"above": 0}),
-                }
+                limit = {"below": 1} if nobody else {"above": 0}
+                return {role: "numeric_state", "entity_id": _HOME, **limit}
             names, ids = (), [state.entity_id for state in persons]
         listed, speaker = ", ".join(plain(state.name) for state in persons), self._run.speaker
         for name in names:
@@ -494,8 +368,6 @@ class ClauseReader:
         names = ", ".join(["home", *(plain(state.name) for state in zones)])
         raise ValidationError(f"zone: {word[:40]!r} is not known. There are: {names}"[:300])
 
-    # Times
-
     def _clock(self, value: Any) -> str:
         text = str(value).strip()
         clock = read_clock(text.casefold()) or dt_util.parse_time(text)
@@ -504,7 +376,6 @@ class ClauseReader:
         return clock.strftime("%H:%M:%S")
 
     def _offset(self, fields: Config, key: str) -> Config:
-        """Return a time before or after an event of the sun; empty for none. Raises ValidationError."""
         text = str(fields.get(key) or "").strip().replace("\u2212", "-")
         if not text.strip("+-0:"):
             return {}
@@ -531,7 +402,6 @@ def as_duration(seconds: int) -> str:
 
 
 def _fields(item: Any, role: str) -> tuple[str, Config]:
-    """Return the kind of a trigger or condition and its values. Raises ValidationError."""
     forms = ", ".join(FORMS[role].values())
     if not isinstance(item, Mapping):
         raise ValidationError(f"{role}s: {str(item)[:40]!r} is no object. Give {forms}")
@@ -551,27 +421,23 @@ def _fields(item: Any, role: str) -> tuple[str, Config]:
         events = {"event": begins} if role == TRIGGER else {"after": begins, "before": ends}
         fields = {**rest, **events, role: "sun"}
     kinds = [str(fields.pop(key)) for key in FORMS if key in fields]
-    kind = kinds[0] if kinds else _kind(fields)
+    if not kinds and fields.keys() & {"above", "below"}:
+        kinds = ["numeric_state"]
+    elif not kinds and (fields.keys() & {"at", "after", "before"} or fields.keys() == {"weekday"}):
+        kinds = ["time"]
+    elif not kinds:
+        is_sun = fields.get("event") in (SUNSET, SUNRISE)
+        kinds = ["sun" if is_sun else "zone" if "zone" in fields else "state"]
+    kind = kinds[0]
     if kind not in FORMS[role]:
         raise ValidationError(f"{role}s: {kind[:40]!r} is not available here. Give {forms}")
     if kind == "time" and fields.get("at") in (SUNSET, SUNRISE):
         kind, fields["event"] = "sun", fields.pop("at")
-    if unknown := sorted(fields.keys() - _KEYS[role][kind]):
+    if unknown := sorted(fields.keys() - _KEYS[kind]):
         raise ValidationError(f"{role}s: {unknown[0][:40]!r} is no part of it. Give {FORMS[role][kind]}")
     if not fields:
         raise ValidationError(f"{role}s: something is missing. Give {FORMS[role][kind]}")
     return kind, fields
-
-
-def _kind(fields: Config) -> str:
-    """Return the kind of a clause that does not say it."""
-    if fields.keys() & {"above", "below"}:
-        return "numeric_state"
-    if fields.keys() & {"at", "after", "before"} or fields.keys() == {"weekday"}:
-        return "time"
-    if fields.get("event") in (SUNSET, SUNRISE):
-        return "sun"
-    return "zone" if "zone" in fields else "state"
 
 
 def _window(after: Config, before: Config) -> list[Config]:
@@ -597,7 +463,6 @@ def _window(after: Config, before: Config) -> list[Config]:
 
 
 def _limits(fields: Config) -> dict[str, float]:
-    """Return the numbers above or below which something is. Raises ValidationError."""
     limits: dict[str, float] = {}
     for side in ("above", "below"):
         if side in fields:
@@ -607,6 +472,10 @@ def _limits(fields: Config) -> dict[str, float]:
                 raise ValidationError(f"{side}: {text[:40]!r} is no number")
             limits[side] = int(number) if number.is_integer() else number
     return limits
+
+
+async def async_begin_nothing() -> None:
+    """Begin a step, which is a part of what is asked about."""
 
 
 class ActionReader:
@@ -620,19 +489,12 @@ class ActionReader:
         self._messages = messages
         self._gated = gated
         self.steps: list[FrozenPlan] = []
-        self.calls: list[ServiceCall] = []
         self.config: list[Config] = []
         """The steps as Home Assistant writes them."""
 
     def _add(self, calls: Sequence[ServiceCall], seconds: int = 0, ends: Sequence[ServiceCall] = ()) -> None:
-        """Add a step: calls, a wait, or calls for a while and what ends them."""
-
-        async def begin_nothing() -> None:
-            """A step is a part of what is asked about."""
-
-        self.calls += (*calls, *ends)
         frozen = tuple(map(frozen_call, calls))
-        self.steps.append(FrozenPlan(calls=frozen, hold=seconds, begin=begin_nothing))
+        self.steps.append(FrozenPlan(calls=frozen, hold=seconds, begin=async_begin_nothing))
         waits = [{"delay": as_duration(seconds)}] if seconds else []
         self.config += [*map(_as_action, calls), *waits, *map(_as_action, ends)]
 
@@ -791,9 +653,6 @@ class StateWords:
         if state.domain == "binary_sensor":
             for key, word in zip(("on", "off"), BINARY_WORDS.get(device_class, ()), strict=False):
                 states.setdefault(key, []).append(word)
-        for action in DOMAINS[state.domain].actions.values():
-            for key in (*action.expected, *action.passing):
-                states.setdefault(key, [])
         if modes := state.attributes.get(_MODES.get(state.domain, "")):
             states = {key: names for key, names in states.items() if key in modes}
         states |= {str(option): [] for option in state.attributes.get("options") or ()}
@@ -835,6 +694,7 @@ class StateWords:
 CHANGES: Final = ("create", "list", "change", "delete", "on", "off")
 MAX_LISTED: Final = 15
 MAX_OTHERS: Final = 30
+"""Automations that a list has, with all of what they do, and by name."""
 MINE: Final = "made_by_you"
 SILENT: Final = ("not_from", "not_to")
 FOREIGN: Final = (
@@ -859,7 +719,8 @@ ACTION_WORDS: Final[Mapping[str, str]] = {
 
 
 type InWords = Callable[
-    [HomeAssistant, str, Sequence[Config], Sequence[Config], Sequence[FrozenPlan]], Awaitable[str]
+    [HomeAssistant, str, Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]], Sequence[FrozenPlan]],
+    Awaitable[str],
 ]
 """Returns triggers, conditions and steps as a sentence in a language."""
 
@@ -925,7 +786,6 @@ class AutomationTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Do one thing. Raises HomeAgentError; TargetsFailed for what waits for a yes."""
         user_id = None if run.speaker.is_automation else run.speaker.context.user_id
         user = await run.hass.auth.async_get_user(user_id) if user_id else None
         action, name = args["action"], str(args.get("name") or "")
@@ -944,13 +804,8 @@ class AutomationTool(HomeAgentTool):
 
             async def switch() -> None:
                 judge_switch(run, known.entity_id, user, on=on)
-                state = run.hass.states.get(known.entity_id)
-                was_on = state is not None and state.state == STATE_ON
                 await async_switch_automation(run.hass, known.entity_id, run.speaker.context, on=on)
-                kept = known.own or OwnAutomation(id=known.id, alias=known.name)
-                if was_on is not on:
-                    self.own.note(AutomationEdit.by(run.speaker, kept, kept, on))
-                    note_in_journal(run, action, known.entity_id, kept.sentence)
+                note_in_journal(run, action, known.entity_id, known.own.sentence if known.own else "")
 
             verdict = judge_switch(run, known.entity_id, user, on=on)
             if verdict.asks or run.tainted:
@@ -984,49 +839,44 @@ class AutomationTool(HomeAgentTool):
     async def _async_write(
         self, known: KnownAutomation | None, args: Mapping[str, Any], run: ToolRun
     ) -> JsonValueType:
-        """Ask about a new automation, or about a change of one that is known."""
-        change = AutomationChange.CREATE if known is None else AutomationChange.CHANGE
-        earlier = before = None
-        if known is None:
-            if self.own.full:
-                raise ValidationError("There are too many automations; delete some first")
-        else:
-            earlier = await async_read(run.hass, known.id)
-            if known.own is None or earlier is None:
-                raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
-            before = replace(known.own, config=earlier)
-        written = await async_write(args, run, self._control, self._messages, earlier, gated=self._gated)
+        before, earlier = (known.own, await async_read(run.hass, known.id)) if known else (None, None)
+        if known is not None and (before is None or earlier is None):
+            raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
+        config, item = await self._async_draft(args, run, earlier)
+        sentence, alias = one_line(_without_marks(run.sentence), MAX_SENTENCE), str(config.pop("alias", ""))
+        who = plain(run.speaker.person or "") or "an administrator"
+        record = f"{RECORDED[before is not None]}{who} on {dt_util.now():%Y-%m-%d %H:%M}: {sentence}"
+        description = "\n".join(filter(None, (str(config.pop("description", "")), record)))
         if before is None:
             others = known_automations(run.hass, self.own)
             for other in others:
-                if other.own and all(other.own.config.get(part) == written.config[part] for part in PARTS):
+                if other.own and all(other.own.config.get(part) == config[part] for part in PARTS):
                     raise ValidationError(
                         f"This automation exists already: {other.name}. Nothing was created; say so"
                     )
-            names = [other.name for other in others]
-            parts = (written.triggers, written.conditions, written.steps)
-            rule = await self._in_words(run.hass, run.speaker.language, *parts)
-            alias = alias_of(args.get("name"), rule, run)
-            config = described(written.config, alias, run, changed=False, taken=names)
-            after = OwnAutomation(
+            clauses = (item.triggers, item.conditions, item.steps)
+            rule = await self._in_words(run.hass, run.speaker.language, *clauses)
+            # The sentence is no name: nobody knows later who "I" was.
+            given = _without_marks(str(args.get("name") or "")).strip().rstrip(".!?")
+            is_sentence = run.sentence.casefold().startswith(given.casefold())
+            name = one_line(_without_marks(rule) if is_sentence else given, MAX_ALIAS)
+            taken, name = {fold(other.name) for other in others}, name[:1].upper() + name[1:]
+            names = (name, *(f"{name} {number}" for number in range(2, len(others) + 2)))
+            alias = next(each for each in names if fold(each) not in taken)
+            own = OwnAutomation(
                 id=f"{ID_PREFIX}{ulid_now().lower()}",
-                alias=str(config["alias"]),
+                alias=alias,
                 sentence=run.sentence,
                 language=run.speaker.language,
                 user_id=run.speaker.context.user_id,
-                config=config,
-                outside=run.tainted,
             )
-            calls: Sequence[ServiceCall] = written.calls
         else:
-            config = described(
-                written.config, str(written.config.get("alias") or before.alias), run, changed=True
-            )
-            outside = before.outside or run.tainted
-            after = replace(before, alias=str(config["alias"]), config=config, outside=outside)
-            # A part that stays may call what nobody may have called now.
-            await async_check_allowed(after, run, "it is not changed")
-            calls = calls_in(config)
+            own = before = replace(before, config=earlier or {})
+            alias = alias or before.alias
+        config = {"alias": alias, "description": description, **config}
+        after = replace(own, alias=alias, config=config, outside=own.outside or run.tainted)
+        # A part that stays may call what nobody may have called now.
+        await async_check_allowed(after, run, "nothing is created or changed")
         await async_check(run.hass, after.id, config)
 
         async def write() -> None:
@@ -1034,19 +884,49 @@ class AutomationTool(HomeAgentTool):
                 raise ChangedSinceAsked
             entity_id = await async_add(run.hass, after.id, config, run.speaker.context)
             self.own.note(AutomationEdit.by(run.speaker, before, after))
-            note_in_journal(run, change.value, entity_id, after.sentence)
+            note_in_journal(run, item.change.value, entity_id, after.sentence)
 
-        item = FrozenAutomation(
-            change=change,
-            name=after.alias,
-            triggers=tuple(written.triggers),
-            conditions=tuple(written.conditions),
-            steps=tuple(written.steps),
-            calls=tuple(map(frozen_call, calls)),
-            yaml=as_yaml(config),
-            begin=write,
+        calls = tuple(map(frozen_call, calls_in(config)))
+        written = yaml.safe_dump(config, allow_unicode=True, sort_keys=False, width=SHOWN_WIDTH)
+        return self._ask(run, replace(item, name=alias, calls=calls, yaml=str(written), begin=write))
+
+    async def _async_draft(
+        self, args: Mapping[str, Any], run: ToolRun, earlier: Mapping[str, Any] | None
+    ) -> tuple[Config, FrozenAutomation]:
+        """Return an automation as Home Assistant writes it, and what is new about it.
+
+        Of one that is changed, parts that the call leaves out stay. Raises ValidationError.
+        """
+        check_plain([args.get(part) for part in PARTS])
+        config, is_new = dict(earlier or {}), earlier is None
+        clauses = ClauseReader(run, await StateWords.async_load(run.hass, run.speaker.language))
+        actions = ActionReader(run, self._control, self._messages, gated=self._gated)
+        triggers: list[Config] = []
+        conditions: list[Config] = []
+        if is_new or args.get("triggers"):
+            triggers = config["triggers"] = clauses.read(args.get("triggers"), TRIGGER)
+            if not triggers:
+                raise ValidationError("triggers: say what starts it")
+        if is_new or args.get("conditions") is not None:
+            conditions = config["conditions"] = clauses.read(args.get("conditions"), CONDITION)
+        if is_new or args.get("actions"):
+            for item in _items(args.get("actions"), "actions") or [None]:
+                await actions.async_read(item)
+            config["actions"] = actions.config
+            config["mode"] = "restart" if any(step.hold for step in actions.steps) else "single"
+        if config == earlier and not args.get("name"):
+            raise ValidationError(
+                "Nothing would change. Give new triggers, conditions or actions, as a whole"
+            )
+        check_plain(config)
+        return config, FrozenAutomation(
+            change=AutomationChange.CREATE if is_new else AutomationChange.CHANGE,
+            name="",
+            triggers=tuple(triggers),
+            conditions=tuple(conditions),
+            steps=tuple(actions.steps),
+            begin=async_begin_nothing,
         )
-        return self._ask(run, item)
 
     def _ask(self, run: ToolRun, item: FrozenAutomation) -> JsonValueType:
         """Let a change wait for a yes. Raises TargetsFailed that tells the model so, with the YAML."""
@@ -1066,16 +946,11 @@ class AutomationTool(HomeAgentTool):
             elif len(mine) < MAX_LISTED:
                 config = await async_read(run.hass, known.id) or known.own.config
                 # What only leaves out devices that come back says nothing to a person.
-                row |= {
-                    part: [
-                        {key: value for key, value in item.items() if key not in SILENT}
-                        if isinstance(item, dict)
-                        else item
-                        for item in as_values(config[part])
+                for part in (part for part in PARTS if config.get(part)):
+                    items = (item for item in as_values(config[part]) if isinstance(item, dict))
+                    row[part] = [
+                        {key: value for key, value in item.items() if key not in SILENT} for item in items
                     ]
-                    for part in PARTS
-                    if config.get(part)
-                }
                 mine.append({**row, "from": OUTSIDE} if known.own.outside else row)
         result: dict[str, JsonValueType] = {MINE: mine} if mine else {}
         if others:

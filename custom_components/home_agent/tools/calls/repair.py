@@ -85,9 +85,7 @@ INTENTS: Final[Mapping[str, IntentMeaning]] = {
     "setposition": IntentMeaning("set_position", _MOVES),
     "stopmoving": IntentMeaning("stop", _MOVES),
     "lightset": IntentMeaning(
-        "set_value",
-        ("light",),
-        renamed={"brightness": "brightness_pct", "temperature": "color_temp_kelvin"},
+        "set_value", ("light",), renamed={"brightness": "brightness_pct", "temperature": "color_temp_kelvin"}
     ),
     "mediapause": IntentMeaning("pause", _MEDIA),
     "mediaunpause": IntentMeaning("play", _MEDIA),
@@ -137,19 +135,18 @@ MESSAGE_NAMES: Final = words_of(
     "notifysendmessage sendtophone"
 )
 """Names of tools and services that send messages, squashed and without "hass"."""
-RECEIVERS: Final = (
-    *("person", "recipient", "recipients", "to", "target", "targets", "who", "name"),
-    *("area", "room", "area_name", "floor", "location", "entity_id", "media_player_entity_id"),
-)
-"""Fields that name a receiver, the most telling ones first."""
-TEXTS: Final = ("message", "text", "content", "announcement", "body")
-TIMES: Final = ("when", "time", "at", "delay", "scheduled_time", "datetime")
-"""Fields that say when it is told."""
+_MESSAGE_SLOTS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("recipient", "recipients", "to", "target", "targets", "who", "name"), "person"),
+    **dict.fromkeys(("area", "room", "area_name", "floor", "location"), "person"),
+    **dict.fromkeys(("entity_id", "media_player_entity_id"), "person"),
+    **dict.fromkeys(("text", "content", "announcement", "body"), "message"),
+    **dict.fromkeys(("time", "at", "delay", "scheduled_time", "datetime"), "when"),
+}
+"""Fields of such tools by our name."""
 TIMER: Final = "timer"
-REPEAT, IF = "repeat", "if"
-OF_EVENTS: Final = ("when", IF)
+OF_EVENTS: Final = ("when", "if")
 """Texts that models also write as objects."""
-MESSAGE_BESIDE: Final = frozenset({"to_phone", "title", "data", "cache", "language", "preannounce"})
+MESSAGE_BESIDE: Final = frozenset({"title", "data", "cache", "language", "preannounce"})
 """Fields that may be left out without another meaning; a time or a condition may not."""
 ALL: Final = "everybody"
 _SCRIPT: Final = lazy_regex(r"(?:[\w.:/]*[.:/_])?script(?:__|[.:/])")
@@ -222,7 +219,6 @@ def squashed(name: str) -> str:
 
 
 def _last_part(name: str) -> str:
-    """Return a name without the prefixes that say whose tool it is."""
     part = re.split(r"__|::|/", name.strip())[-1]
     return re.sub(
         r"^(?:functions|default_api|call|tools?|assist|intent|api|home_?assistant_?mcp)[.:]", "", part
@@ -334,7 +330,6 @@ def _service(name: str) -> tuple[str, str] | None:
 
 
 def _split(args: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the slots that say what is meant, and what is left; nested objects are opened."""
     nested = [args[key] for key in _NESTED if isinstance(args.get(key), Mapping)]
     flat = {key: args[key] for key in args if key not in _NESTED or not isinstance(args[key], Mapping)}
     slots: dict[str, Any] = {}
@@ -362,31 +357,27 @@ def _as_message(call: llm.ToolInput, word: str, *, has_timer: bool) -> llm.ToolI
     is_message = call.tool_name == NOTIFY or (word in MESSAGE_NAMES and not _SCRIPT.match(call.tool_name))
     if UNPARSED in given or not is_message:
         return call
-    nested = given.get("target") if isinstance(given.get("target"), dict) else {}
-    fields: dict[str, Any] = {**given, **(nested or {})}
-    said = next((value for key in TEXTS if isinstance(value := fields.get(key), str)), None)
-    named = next((names for key in RECEIVERS if (names := texts(fields.get(key)))), ())
-    receiver = ", ".join(named) or ("" if call.tool_name == NOTIFY else ALL)
-    known = {*RECEIVERS, *TEXTS, *MESSAGE_BESIDE, *TIMES, REPEAT, IF}
-    if said is None or not receiver or not fields.keys() <= known:
-        return call
-    when = next((str(value) for key in TIMES if (value := fields.get(key))), "")
-    times = {"when": when, **{key: str(fields.get(key) or "") for key in (REPEAT, IF)}}
-    times = {key: value for key, value in times.items() if value}
+    nested = given.get("target")
+    args: dict[str, Any] = {}
+    for key, value in {**given, **(nested if isinstance(nested, dict) else {})}.items():
+        if value and value != nested and key not in MESSAGE_BESIDE:
+            args.setdefault(_MESSAGE_SLOTS.get(key, key), value)
+    if call.tool_name != NOTIFY:
+        args.setdefault("person", ALL)
+    receiver = ", ".join(texts(args.get("person")))
     # "mia" is Italian for my, Mia a name
-    to_self = squash(receiver) in self_words() and receiver.islower() and not given.get("to_phone")
-    if has_timer and to_self and when:
-        return replace(call, tool_name=TIMER, tool_args={"action": "set", "name": said, **times})
-    beside = {"to_phone": given["to_phone"]} if isinstance(given.get("to_phone"), bool) else {}
-    return replace(call, tool_name=NOTIFY, tool_args={"person": receiver, "message": said, **beside, **times})
+    to_self = squash(receiver) in self_words() and receiver.islower() and not args.get("to_phone")
+    if has_timer and to_self and args.get("when"):
+        times = {slot: str(value) for slot in ("when", "repeat", "if") if (value := args.get(slot))}
+        name = {"name": str(args.get("message") or "")}
+        return replace(call, tool_name=TIMER, tool_args={"action": "set", **name, **times})
+    return replace(call, tool_name=NOTIFY, tool_args=args)
 
 
 BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
 """Keys that are allowed beside an object that holds all arguments."""
 OBJECTS: Final = frozenset(("target", "history"))
 """Keys of objects that may hold arguments."""
-READING: Final = "reading"
-"""The tool itself read a value in another form than it declares."""
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -408,24 +399,26 @@ def fit(tool: llm.Tool, args: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[
 
     Raises ValidationError naming every slot that does not fit.
     """
-    rules: dict[str, None] = {}
-    written = dict(args)
+    schema, words = json_schema(tool), SLOT_WORDS
     if isinstance(tool, HomeAgentTool):
-        read = _read(written, json_schema(tool), {**SLOT_WORDS, **tool.slot_words}, rules, tool.name)
-        try:
-            ordered = tool.in_order(read)
-        except probatio.Invalid as err:
-            raise ValidationError(f"{tool.name}: {err}"[:MAX_ERROR]) from err
-        if any(ordered.get(slot, value) not in (value, [value]) for slot, value in read.items()):
-            rules[READING] = None
-        check_texts(ordered, tool.max_text)
-        return check(tool, ordered), tuple(rules)
+        words = {**words, **tool.slot_words}
+    if words is SLOT_WORDS or args.keys() <= slots_of(schema).keys():
+        with suppress(ValidationError):
+            return _checked(tool, dict(args)), ()
+    rules: dict[str, None] = {}
+    return _checked(tool, _read(dict(args), schema, words, rules, tool.name)), tuple(rules)
+
+
+def _checked(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(tool, HomeAgentTool):
+        check(tool, args)
+        return args
     try:
-        check(tool, written)
-    except ValidationError:
-        written = _read(written, json_schema(tool), SLOT_WORDS, rules, tool.name, only_needed=True)
-        check(tool, written)
-    return written, tuple(rules)
+        ordered = tool.in_order(args)
+    except probatio.Invalid as err:
+        raise ValidationError(f"{tool.name}: {err}"[:MAX_ERROR]) from err
+    check_texts(ordered, tool.max_text)
+    return check(tool, ordered)
 
 
 def _read(
@@ -434,10 +427,8 @@ def _read(
     words: Mapping[str, str],
     rules: dict[str, None],
     name: str = "",
-    *,
-    only_needed: bool = False,
 ) -> dict[str, Any]:
-    """Return an object under the slots of its schema; `only_needed` leaves out every optional empty text."""
+    """Return an object under the slots of its schema, without optional slots that say nothing."""
     slots, required = slots_of(schema), schema.get("required") or ()
     if name and (inside := _inside(args, slots, required, words)) is not None:
         beside = {key: args[key] for key in BESIDE & args.keys() & slots.keys() if args[key] != name}
@@ -459,15 +450,13 @@ def _read(
             named[slot] = value
     args = {}
     for slot, value in named.items():
-        if slot not in slots:
-            args[slot] = value
-            continue
-        read = _value(as_text(value) if slot in OF_EVENTS else value, slots[slot], rules)
-        fits = _is(read, types_of(slots[slot])) and not only_needed
-        if slot in required or fits or not _is_nothing(read, slots[slot]):
-            args[slot] = read
-        else:
-            rules["empty_dropped"] = None
+        read = value
+        if slot in slots:
+            read = _value(as_text(value) if slot in OF_EVENTS else value, slots[slot], rules)
+            if slot not in required and _is_nothing(read, slots[slot]):
+                rules["empty_dropped"] = None
+                continue
+        args[slot] = read
     return args
 
 
@@ -488,17 +477,14 @@ def _inside(
 
 
 def _slot_of(key: str, slots: Mapping[str, Any], words: Mapping[str, str]) -> str:
-    """Return the slot that a key means: itself, a synonym, or one that is written with other separators."""
-    if key in slots:
-        return key
-    if (slot := words.get(key, key)) in slots:
-        return slot
+    for slot in (key, words.get(key, key)):
+        if slot in slots:
+            return slot
     same = [slot for slot in slots if squash(slot) == squash(key)]
     return same[0] if len(same) == 1 else key
 
 
 def _is(value: Any, types: frozenset[str]) -> bool:
-    """Return whether a value has one of these JSON types; any is right where there are none."""
     if isinstance(value, bool):
         return not types or "boolean" in types
     if isinstance(value, float) and value.is_integer() and "integer" in types:
@@ -516,44 +502,39 @@ def _is_nothing(value: Any, schema: Any) -> bool:
     return value in (None, {}) or (isinstance(value, list) and all(item in ("", None) for item in value))
 
 
-def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
-    """Return a value in a type that its slot takes, and choices as they are spelled there."""
-    wanted, choices = types_of(schema), choices_of(schema)
+def _value(given: Any, schema: Any, rules: dict[str, None]) -> Any:
+    wanted, choices, value = types_of(schema), choices_of(schema), given
     if not _is(value, wanted):
         text = value.strip() if isinstance(value, str) else ""
-        word, is_number = text.casefold(), isinstance(value, int | float) and not isinstance(value, bool)
-        rule = ""
-        if text and (inner := opened(text)) is not text and _is(inner, wanted):
-            value, rule = inner, "json_text_read"
+        inner, is_number = opened(text), isinstance(value, int | float) and not isinstance(value, bool)
+        if inner is not text and _is(inner, wanted):
+            value = inner
         elif isinstance(value, list) and len(value) == 1 and _is(value[0], wanted):
-            value, rule = value[0], "list_unwrapped"
+            value = value[0]
         elif "string" in wanted and value and isinstance(value, list) and {*map(type, value)} == {str}:
-            value, rule = ", ".join(value), "list_joined"
+            value = ", ".join(value)
         elif "array" in wanted and (is_number or (text and not _is_nothing(text, {}))):
             parts = [part.strip() for part in text.split(",")]
             value = parts if all(part in choices for part in parts) else [value]
-            rule = "list_split" if len(value) > 1 else ""  # one thing instead of a list of one is right, too
-        elif "boolean" in wanted and word in _TRUTHS:
-            value, rule = _TRUTHS[word], "number_read"
+        elif "boolean" in wanted and text.casefold() in _TRUTHS:
+            value = _TRUTHS[text.casefold()]
         elif wanted & {"number", "integer"} and (number := _NUMBER.fullmatch(text)):
             size = float(number[1].replace(",", "."))
-            value, rule = int(size) if size.is_integer() else size, "number_read"
+            value = int(size) if size.is_integer() else size
         elif is_number and "string" in wanted:
-            value, rule = str(int(value) if float(value).is_integer() else value), "text_written"
-        rules.update({rule: None} if rule else {})
+            value = str(int(value) if float(value).is_integer() else value)
     if isinstance(value, Mapping) and slots_of(schema):
         return _read(dict(value), schema, SLOT_WORDS, rules)
-    several = value if isinstance(value, list) else [value]
     spelled = []
-    for item in several:
+    for item in value if isinstance(value, list) else [value]:
         same = []
         if isinstance(item, str) and item not in choices:  # it may differ in case and separators
             same = [choice for choice in choices if squash(str(choice)) == squash(item)]
         spelled.append(same[0] if len(same) == 1 else item)
-    if spelled == several:
-        return value
-    rules["choice_spelled"] = None
-    return spelled if isinstance(value, list) else spelled[0]
+    value = spelled if isinstance(value, list) else spelled[0]
+    if value not in (given, [given]):  # one thing instead of a list of one is right, too
+        rules["value_read"] = None
+    return value
 
 
 def are_arguments(text: str, tools: Mapping[str, llm.Tool]) -> bool:

@@ -14,6 +14,7 @@ from ...errors import ValidationError
 from ...safety.redaction import UNPARSED
 from ...texts import cut, one_line
 from ...timespans import TIME_CHARS
+from ..resolving.resolver import listed
 from ..results import plain_json
 
 MAX_ERROR: Final = 300
@@ -122,6 +123,10 @@ def choices_of(schema: Any) -> Sequence[Any]:
     return found
 
 
+def _listed(values: Sequence[Any]) -> str:
+    return listed([*dict.fromkeys(map(str, values))], MAX_LIST) if values else ""
+
+
 def check(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments as the tool's schema makes them.
 
@@ -141,12 +146,12 @@ def check(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
             name = cut(".".join(map(str, each.path)), MAX_PATH) or "arguments"
             shown = cut(repr(value), MAX_VALUE)
             near = getattr(each, "candidates", ())  # first what comes near
-            choices = listed([*near, *(str(choice) for choice in choices_of(slot))])
+            choices = _listed([*near, *choices_of(slot)])
             if isinstance(each, probatio.RequiredFieldInvalid):
                 about = str(slot.get("description") or "")[:MAX_ABOUT]
                 text = f"is missing{about and f' ({about})'}{choices and f'. Allowed: {choices}'}"
             elif isinstance(each, probatio.ExtraKeysInvalid):
-                text = f"is no parameter. Known: {listed([*near, *slots_of(json_schema(tool))])}"
+                text = f"is no parameter. Known: {_listed([*near, *slots_of(json_schema(tool))])}"
             elif isinstance(each, probatio.InInvalid) and choices:
                 text = f"{shown} is not allowed. Allowed: {choices}"
             else:
@@ -160,16 +165,6 @@ def check(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
     else:
         return checked
     raise ValidationError(with_request(f"{tool.name}: {problem}", ""))
-
-
-def listed(texts: Sequence[str], room: int = MAX_LIST) -> str:
-    """Return texts with commas, as many as fit into so many characters, with a mark if some are missing."""
-    shown: list[str] = []
-    for text in dict.fromkeys(texts):
-        if shown and len(", ".join((*shown, text))) > room:
-            return f"{', '.join(shown)}, …"
-        shown.append(text)
-    return ", ".join(shown)
 
 
 def with_request(error: str, sentence: str) -> str:

@@ -3,8 +3,8 @@
 from abc import abstractmethod
 import asyncio
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, ClassVar, Final, NamedTuple, override
 from urllib.parse import quote, quote_plus, unquote, urlencode
 
-from aiohttp import ClientSession
+from aiohttp import ClientResponse, ClientSession
 from jinja2 import TemplateError as SyntaxProblem, Undefined
 from jinja2.meta import find_undeclared_variables
 import probatio
@@ -32,7 +32,7 @@ from ...regex import lazy_regex
 from ...texts import leaves
 from ..base import HomeAgentTool, Leaving, ToolRun
 from ..calls.schema import MAX_CHARS, JsonSchema
-from ..outside.fetch import Request, async_fetch, async_session, is_allowed, is_local_name
+from ..outside.fetch import Request, async_fetch, async_open, async_session, is_allowed, is_local_name
 from ..outside.outgoing import declared_by
 
 MAX_REASON: Final = 120
@@ -283,24 +283,26 @@ class Auth:
     config: Mapping[str, Any]
     texts: Sequence[Text]
     """The token, or the user and the password."""
+    _sent: str = ""
+    """The header that was sent last."""
     _token: str = ""
     _expires: float = 0.0
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    @property
-    def renewable(self) -> bool:
-        """Return whether a refused header may be replaced by a new one."""
-        return not self.texts
-
     async def async_header(self, connect: Connect, variables: Variables) -> str:
         """Return the value of the Authorization header, fetched by one request for all that wait for it."""
+        header = f"Bearer {await self._async_token(connect)}" if not self.texts else ""
         if self.texts:
             values = [text.render(variables) for text in self.texts]
-            return f"Basic {_packed(*values)}" if len(values) > 1 else f"Bearer {values[0].strip()}"
+            header = f"Basic {_packed(*values)}" if len(values) > 1 else f"Bearer {values[0].strip()}"
+        self._sent = CONTROL.sub("", header)
+        return self._sent
+
+    async def _async_token(self, connect: Connect) -> str:
         session = connect(URL(self.config["token_url"]).host or "")
         async with self._lock:
             if self._token and monotonic() < self._expires:
-                return f"Bearer {self._token}"
+                return self._token
             in_body = self.config["credentials_in"] == "body"
             keys = ("scope", "audience", *(("client_id", "client_secret") if in_body else ()))
             form = {"grant_type": "client_credentials"}
@@ -312,7 +314,7 @@ class Auth:
             request = Request(method="POST", url=url, headers=headers, body=body)
             answer = await async_fetch(session, request, MAX_BYTES)
             if answer.status >= HTTPStatus.BAD_REQUEST:
-                raise ToolExecutionError(f"The token server answered with status {answer.status}")
+                raise RefusedByServer("token server", answer.status)
             granted: Any = None
             with suppress(ValueError):
                 granted = json_loads(answer.text)
@@ -322,22 +324,33 @@ class Auth:
             seconds = granted.get("expires_in")
             valid = seconds if isinstance(seconds, (int, float)) and seconds > 0 else EXPIRES_SECONDS
             self._token, self._expires = token, monotonic() + max(valid - EARLY_SECONDS, valid / 2)
-            return f"Bearer {token}"
+            return token
 
-    def forget(self, header: str) -> None:
-        """Note that a header was refused."""
-        if header == f"Bearer {self._token}":
-            self._token = ""
+    def forget(self) -> bool:
+        """Drop a token that was refused; return whether another one can be fetched."""
+        self._token = ""
+        return not self.texts
 
     def secrets(self) -> list[str]:
         """Return the secrets, which must never be shown."""
+        sent = [self._sent, self._sent.partition(" ")[2]]
         if not self.texts:
-            return [self.config["client_secret"], self._token, self._client()]
+            return [self.config["client_secret"], self._client(), *sent]
         sources = [text.source for text in self.texts]
-        return [sources[-1], _packed(*sources)] if len(sources) > 1 else sources
+        return [*sent, sources[-1], _packed(*sources)] if len(sources) > 1 else [*sent, *sources]
 
     def _client(self) -> str:
         return _packed(*(quote_plus(self.config[key]) for key in ("client_id", "client_secret")))
+
+
+class RefusedByServer(ToolExecutionError):
+    """A server answered with a status that is none of a success."""
+
+    def __init__(self, server: str, status: int) -> None:
+        is_about_keys = status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+        why = ": it refuses the credentials of this tool. The person has to correct them"
+        super().__init__(f"The {server} answered with status {status}{why if is_about_keys else ''}")
+        self.status = status
 
 
 class AskAgain(ToolExecutionError):
@@ -363,19 +376,31 @@ class Connection(NamedTuple):
         if (written := config.get("auth")) is not None:
             keys = {"basic": ("username", "password"), "bearer": ("token",)}.get(written["type"], ())
             auth = Auth(written, [templates.text(written[key], "auth", key) for key in keys])
-        return cls(
-            auth=auth,
-            timeout=config["timeout"],
-            verify_ssl=config["verify_ssl"],
-            private_network=config["private_network"],
-            private_words=config["private_words"],
-            read_only=config.get("read_only"),
-        )
+        return cls._make([auth, *(config.get(key) for key in cls._fields[1:])])
 
     def session(self, hass: HomeAssistant, host: str) -> ClientSession:
         """Return a session; private addresses are reached only if the configuration names them."""
         local = self.private_network or is_local_name(host)
         return async_session(hass, local=local, verify_ssl=self.verify_ssl)
+
+    @asynccontextmanager
+    async def async_open(
+        self, server: str, request: Request, connect: Connect, variables: Variables
+    ) -> AsyncIterator[ClientResponse]:
+        """Send a request that says who we are, and yield the answer before it is read.
+
+        Raises FetchError, RefusedByServer, and AskAgain where the token is no longer known.
+        """
+        session, auth = connect(URL(request.url, encoded=True).host or ""), self.auth
+        if auth is not None:
+            request.headers["Authorization"] = await auth.async_header(connect, variables)
+        async with async_open(session, request) as response:
+            if response.status >= HTTPStatus.BAD_REQUEST:
+                refused = RefusedByServer(server, response.status)
+                if response.status == HTTPStatus.UNAUTHORIZED and auth is not None and auth.forget():
+                    raise AskAgain(str(refused))
+                raise refused
+            yield response
 
     async def async_ask[T](self, server: str, ask: Callable[[], Awaitable[T]]) -> T:
         """Return what `ask` returns in time; it may raise AskAgain once. Raises ToolExecutionError."""
@@ -429,7 +454,6 @@ def without_keys(value: Any, secrets: set[str], depth: int = MAX_DEPTH) -> Any:
 class Recipe(NamedTuple):
     """A tool that was read; each agent makes its own of it."""
 
-    hass: HomeAssistant
     name: str
     description: str
     parameters: JsonSchema

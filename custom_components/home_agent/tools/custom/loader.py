@@ -154,10 +154,7 @@ def _read(
         return None, [f"It cannot be read ({type(err).__name__})"]
     if isinstance(read, McpServer):
         return McpImport(hass, name, description, read, taken), []
-    recipe = Recipe(
-        hass=hass, name=name, description=description, parameters=parameters, kind=kind, handler=read
-    )
-    return recipe, []
+    return Recipe(name, description, parameters, kind, read), []
 
 
 def _problems(hass: HomeAssistant, err: probatio.Invalid, node: Any) -> list[str]:

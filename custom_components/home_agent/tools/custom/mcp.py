@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from functools import partial
 from http import HTTPStatus
@@ -17,10 +17,10 @@ from jinja2 import Undefined
 import probatio
 from yarl import URL
 
-from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.helpers import config_validation as cv, llm
-from homeassistant.helpers.event import async_call_later
 from homeassistant.helpers.json import json_bytes
+from homeassistant.helpers.update_coordinator import DataUpdateCoordinator, UpdateFailed
 from homeassistant.util.json import JsonValueType
 
 from ...const import CONF_MCP_WRITES, DOMAIN, LOGGER
@@ -29,7 +29,7 @@ from ...inference.transport import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema
-from ..outside.fetch import Request, async_open, read_pieces
+from ..outside.fetch import Request, read_pieces
 from ..outside.other_apis import async_report_refused, async_sanitize, imitates, wire_name
 from .base import (
     CONTROL,
@@ -39,6 +39,7 @@ from .base import (
     AskAgain,
     Connection,
     Recipe,
+    RefusedByServer,
     ServerTool,
     Templates,
     Text,
@@ -54,30 +55,23 @@ LISTED_SECONDS: Final = 1800
 MAX_TOOLS: Final = 500
 MAX_PAGES: Final = 20
 MAX_BYTES: Final = 1_000_000
-MAX_ANSWERED: Final = 5
-"""Requests of a server that are answered within one of ours."""
 MAX_WORDS: Final = 300
-CLOSE_TIMEOUT: Final = 5
 
-REFUSED_KEY: Final = "The MCP server refuses the credentials of this tool. The person has to correct them"
 SESSION_ID: Final = "Mcp-Session-Id"
-LIST_CHANGED: Final = "notifications/tools/list_changed"
-_METHOD_NOT_FOUND: Final = -32601
 
 type Object = dict[str, Any]
 type Session = dict[str, str]
 """The headers that a server wants to see in each request after the first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteTool:
+class RemoteTool(NamedTuple):
     """A tool as its server describes it."""
 
     name: str
     only_reads: bool
     """The server's claim; it is not verified."""
-    description: str = ""
-    schema: Object = field(default_factory=dict)
+    description: str
+    schema: Object
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,10 +86,6 @@ class McpServer:
     include: Sequence[str]
     exclude: Sequence[str]
     """Names of tools with wildcards."""
-    on_change: Callable[[], None] | None = None
-    """Called when the server says that its tools have changed."""
-    _sent: str = ""
-    """The Authorization header that was sent last."""
     _session: Session | None = None
     _tools: dict[str, RemoteTool] = field(default_factory=dict)
     _listed: float = float("-inf")
@@ -107,11 +97,6 @@ class McpServer:
         """Return the host as it was written."""
         return URL(self.url).host or ""
 
-    @property
-    def listed(self) -> bool:
-        """Return whether the list of tools is taken for true."""
-        return monotonic() - self._listed <= LISTED_SECONDS
-
     def handler(self, tool: RemoteTool) -> McpHandler | None:
         """Return how a tool is called; None for one that changes something and was not let in."""
         if tool.only_reads:
@@ -120,10 +105,8 @@ class McpServer:
         return None if read_only is None else McpHandler(self, tool.name, read_only)
 
     async def async_tools(self) -> Mapping[str, RemoteTool]:
-        """Return the server's tools, asked for once in a while.
-
-        Raises ToolExecutionError without keys in its text.
-        """
+        """Return the server's tools, asked for now. Raises ToolExecutionError without keys in its text."""
+        self._listed = float("-inf")
         return await self._in_time(self._current)
 
     async def async_call(self, handler: McpHandler, args: Mapping[str, Any]) -> Object:
@@ -152,11 +135,11 @@ class McpServer:
 
     def _secrets(self) -> set[str]:
         of_auth = self.connection.auth.secrets() if self.connection.auth is not None else []
-        return {*of_auth, self._sent, *(text.source for text in self.headers.values())}
+        return {*of_auth, *(text.source for text in self.headers.values())}
 
     async def _current(self) -> Mapping[str, RemoteTool]:
         async with self._lock:
-            if not self.listed:
+            if monotonic() - self._listed > LISTED_SECONDS:
                 self._tools = await self._list()
                 self._listed = monotonic()
         return self._tools
@@ -196,78 +179,42 @@ class McpServer:
             if version not in VERSIONS:
                 raise ToolExecutionError("The MCP server speaks a version of the protocol that is not known")
             session["MCP-Protocol-Version"] = str(version)
-            await self._tell({"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
-            self._session = session
+            async with self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, session):
+                self._session = session
         return await self._request(method, params, session)
 
     async def _request(self, method: str, params: Object, session: Session) -> Object:
-        """Send a request and return its result; one that is broken off is cancelled on the server too."""
-        number, answered = next(self._ids), 0
+        number = next(self._ids)
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        try:
-            async with self._post(body, session) as response:
-                if method == "initialize" and (session_id := response.headers.get(SESSION_ID)):
-                    session[SESSION_ID] = session_id
-                async for message in _messages(response):
-                    if message.get("method") == LIST_CHANGED:
-                        self._listed = float("-inf")
-                        if self.on_change is not None:
-                            self.on_change()
-                    if message.get("id") == number and "method" not in message:
-                        return _result(message)
-                    if "method" in message and "id" in message and answered < MAX_ANSWERED:
-                        answered += 1
-                        # It may ask whether we are there, and nothing else.
-                        unknown = {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
-                        reply: Object = {"result": {}} if message["method"] == "ping" else unknown
-                        await self._tell({"jsonrpc": "2.0", "id": message["id"], **reply}, session)
-        except asyncio.CancelledError:
-            if method != "initialize":
-                self.hass.async_create_background_task(self._cancel(number, session), "home_agent mcp")
-            raise
+        async with self._post(body, session) as response:
+            if method == "initialize" and (session_id := response.headers.get(SESSION_ID)):
+                session[SESSION_ID] = session_id
+            async for message in _messages(response):
+                if message.get("id") == number and "method" not in message:
+                    return _result(message)
         raise ToolExecutionError("The MCP server ended its answer without a result")
-
-    async def _tell(self, body: Object, session: Session) -> None:
-        async with self._post(body, session):
-            pass
-
-    async def _cancel(self, number: int, session: Session) -> None:
-        params = {"requestId": number, "reason": "no longer needed"}
-        body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
-        with suppress(ToolExecutionError, TimeoutError):
-            async with asyncio.timeout(CLOSE_TIMEOUT):
-                await self._tell(body, session)
 
     @asynccontextmanager
     async def _post(self, body: Object, session: Session) -> AsyncIterator[ClientResponse]:
-        """Send a message and yield the answer. Raises ToolExecutionError for a refusal."""
         headers = {name: CONTROL.sub(" ", text.render({})) for name, text in self.headers.items()}
-        connect = partial(self.connection.session, self.hass)
-        if (auth := self.connection.auth) is not None:
-            self._sent = CONTROL.sub("", await auth.async_header(connect, {}))
-            headers["Authorization"] = self._sent
         headers |= {
             "Accept": "application/json, text/event-stream",
             "Content-Type": "application/json",
             **session,
         }
         request = Request(method="POST", url=self.url, headers=headers, body=json_bytes(body))
-        async with async_open(connect(self.host), request) as response:
-            if response.status == HTTPStatus.NOT_FOUND and SESSION_ID in session:
-                self._session = None
-                raise AskAgain("The MCP server loses its sessions")
-            if response.status == HTTPStatus.UNAUTHORIZED and auth is not None and auth.renewable:
-                self._session = None
-                auth.forget(self._sent)
-                raise AskAgain(REFUSED_KEY)
-            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-                answered = f"The MCP server answered with status {response.status}"
-                raise ToolExecutionError(REFUSALS.get(response.status, answered))
-            yield response
+        connect = partial(self.connection.session, self.hass)
+        try:
+            async with self.connection.async_open("MCP server", request, connect, {}) as response:
+                yield response
+        except RefusedByServer as err:
+            if err.status != HTTPStatus.NOT_FOUND or SESSION_ID not in session:
+                raise
+            self._session = None
+            raise AskAgain("The MCP server loses its sessions") from err
 
 
 async def _messages(response: ClientResponse) -> AsyncIterator[Object]:
-    """Yield a server's documents, one or a stream. Raises ToolExecutionError if they are too long."""
     reader, pieces = JSONReader(line_bytes=MAX_BYTES, body_bytes=MAX_BYTES), read_pieces(response, MAX_BYTES)
     while True:
         piece = await anext(pieces, None)
@@ -293,13 +240,6 @@ def _result(message: Object) -> Object:
     return result
 
 
-REFUSALS: Final[Mapping[int, str]] = {
-    **dict.fromkeys(
-        (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED),
-        "There is no MCP server with streamable HTTP at this address. The person has to correct it",
-    ),
-    **dict.fromkeys((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN), REFUSED_KEY),
-}
 DEFAULT_SECONDS: Final = 15.0
 MAX_SECONDS: Final = 120
 RESERVED_HEADERS: Final = FORBIDDEN_HEADERS | {"mcp-session-id", "mcp-protocol-version", "accept"}
@@ -344,7 +284,6 @@ class McpTool(ServerTool):
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> McpHandler | McpServer:
-        """Return the server and the name of its tool; without a name the server."""
         if "tool" in config and (config["include"] != ["*"] or config["exclude"]):
             problem = "tool and include or exclude are for different things"
             raise probatio.Invalid(problem, ["handler", "tool"])
@@ -370,7 +309,6 @@ class McpTool(ServerTool):
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Call the tool and return what it said. Raises PermissionDenied and ToolExecutionError."""
         handler = self.handler
         if handler.read_only is False and not self.settings[CONF_MCP_WRITES]:
             raise PermissionDenied("This tool changes something, which the options forbid (mcp_allow_writes)")
@@ -397,47 +335,53 @@ class McpTool(ServerTool):
 
 
 MAX_IMPORTED: Final = 50
-RETRY_SECONDS: Final = 30
-"""Until a server that cannot be reached is asked again; twice as long each time."""
+RETRY_SECONDS: Final = 60
+"""Until a server that cannot be reached is asked again."""
 UNREACHABLE: Final = "mcp_unreachable"
 
 
-@dataclass(slots=True)
-class McpImport:
-    """The tools of one server."""
+class McpImport(DataUpdateCoordinator[Sequence[Any]]):
+    """The tools of one server; its listeners are called when they change."""
 
-    hass: HomeAssistant
-    name: str
-    """What the names of the tools begin with."""
-    about: str
-    """The household's description of the server, added to each tool."""
-    server: McpServer
-    reserved: Collection[str]
-    """Names of our own tools."""
-    recipes: tuple[Recipe, ...] = ()
-    _shown: list[Any] = field(default_factory=list)
-    _delay: float = RETRY_SECONDS
+    def __init__(
+        self, hass: HomeAssistant, name: str, about: str, server: McpServer, reserved: Collection[str]
+    ) -> None:
+        """Take what the names of the tools begin with, and what the household says `about` the server.
 
-    async def async_refresh(self) -> bool:
-        """Ask what the server offers; return whether that has changed. One that is away keeps its tools."""
+        `reserved` are the names of our own tools.
+        """
+        super().__init__(
+            hass,
+            LOGGER,
+            config_entry=None,
+            name=name,
+            update_interval=timedelta(seconds=LISTED_SECONDS),
+            always_update=False,
+        )
+        self.recipes: tuple[Recipe, ...] = ()
+        self._about, self._server, self._reserved = about, server, reserved
+
+    @override
+    async def _async_update_data(self) -> Sequence[Any]:
+        """Ask what the server offers. One that is away keeps its tools."""
+        server = self._server
         try:
-            found = await self.server.async_tools()
+            tools = await server.async_tools()
         except ToolExecutionError as err:
             self._report(str(err))
-            return False
+            raise UpdateFailed(str(err), retry_after=RETRY_SECONDS) from err
         self._report("")
-        self._delay = RETRY_SECONDS
         wanted = [
             tool
-            for tool in found.values()
-            if any(fnmatchcase(tool.name, pattern) for pattern in self.server.include)
-            and not any(fnmatchcase(tool.name, pattern) for pattern in self.server.exclude)
-            and self.server.handler(tool) is not None
+            for tool in tools.values()
+            if any(fnmatchcase(tool.name, pattern) for pattern in server.include)
+            and not any(fnmatchcase(tool.name, pattern) for pattern in server.exclude)
+            and server.handler(tool) is not None
         ]
         functions = [
             {
                 "name": tool.name,
-                "description": f"{self.about} {tool.description}".strip() or tool.name,
+                "description": f"{self._about} {tool.description}".strip() or tool.name,
                 "parameters": {"type": "object", "properties": {}, **tool.schema},
             }
             for tool in wanted
@@ -446,8 +390,8 @@ class McpImport:
         recipes: dict[str, Recipe] = {}
         refused: list[str] = []
         for tool, function in zip(wanted, sanitized, strict=True):
-            name, handler = wire_name(f"{self.name}_{tool.name}"), self.server.handler(tool)
-            is_taken = name in recipes or imitates(name, self.reserved)
+            name, handler = wire_name(f"{self.name}_{tool.name}"), server.handler(tool)
+            is_taken = name in recipes or imitates(name, self._reserved)
             if function is None or handler is None or is_taken or len(recipes) >= MAX_IMPORTED:
                 refused.append(tool.name)
                 continue
@@ -459,7 +403,6 @@ class McpImport:
                 refused.append(tool.name)
                 continue
             recipes[name] = Recipe(
-                hass=self.hass,
                 name=name,
                 description=str(function["description"]),
                 parameters=schema,
@@ -468,46 +411,17 @@ class McpImport:
                 optional=handler.read_only is False,
             )
         async_report_refused(self.hass, f"mcp_{self.name}", self.name, refused)
-        shown = [
-            (recipe.name, recipe.description, str(recipe.parameters.written), recipe.handler)
-            for recipe in recipes.values()
-        ]
-        changed, self._shown = shown != self._shown, shown
         self.recipes = tuple(recipes.values())
-        return changed
+        return [
+            (recipe.name, recipe.description, str(recipe.parameters.written), recipe.handler)
+            for recipe in self.recipes
+        ]
 
     @callback
     def async_follow(self, on_change: Callable[[], None]) -> CALLBACK_TYPE:
-        """Update the tools regularly and when the server reports a change; return how to stop it."""
-        timer: list[CALLBACK_TYPE] = []
-
-        async def refresh() -> None:
-            stop_waiting()
-            if await self.async_refresh():
-                on_change()
-            delay = LISTED_SECONDS if self.server.listed else self._delay
-            self._delay = min(self._delay * 2, LISTED_SECONDS)
-            stop_waiting()
-            timer.append(async_call_later(self.hass, delay, job))
-
-        @callback
-        def begin(_now: datetime | None = None) -> None:
-            self.hass.async_create_background_task(refresh(), f"{DOMAIN} mcp {self.name}")
-
-        @callback
-        def stop_waiting() -> None:
-            while timer:
-                timer.pop()()
-
-        @callback
-        def stop() -> None:
-            self.server.on_change = None
-            stop_waiting()
-
-        job = HassJob(begin, cancel_on_shutdown=True)
-        self.server.on_change = begin
-        begin()
-        return stop
+        """Update the tools now and regularly; return how to stop it."""
+        self.hass.async_create_background_task(self.async_refresh(), f"{DOMAIN} mcp {self.name}")
+        return self.async_add_listener(on_change)
 
     @callback
     def async_forget(self) -> None:
@@ -517,7 +431,7 @@ class McpImport:
 
     def _report(self, error: str) -> None:
         issue_id = f"{UNREACHABLE}_{self.name}"
-        if not error:
+        if error:
+            report(self.hass, issue_id, UNREACHABLE, name=self.name, error=error)
+        else:
             withdraw(self.hass, issue_id)
-            return
-        report(self.hass, issue_id, UNREACHABLE, name=self.name, error=error)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from http import HTTPStatus
 from typing import Any, Final, NamedTuple, override
 from urllib.parse import urlencode
 
@@ -17,14 +16,13 @@ from ...errors import ToolExecutionError
 from ...regex import lazy_regex
 from ...safety.redaction import is_secret
 from ..base import ToolRun
-from ..outside.fetch import HttpAnswer, Request, async_fetch
+from ..outside.fetch import HttpAnswer, Request, async_read
 from .base import (
     ADDRESS,
     CONTROL,
     FORBIDDEN_HEADERS,
     MAX_BYTES,
     TEXT,
-    AskAgain,
     Connection,
     Recipe,
     ServerTool,
@@ -53,7 +51,6 @@ _NOT_JSON: Final = object()
 
 
 def _path(written: str) -> tuple[str, list[PathStep]]:
-    """Return a path such as `$.items[0].name` as it is written, and its steps."""
     text = written.strip().removeprefix("$")
     steps: list[PathStep] = []
     position = 0
@@ -74,7 +71,6 @@ RESPONSE: Final = {
 
 
 def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
-    """Return the value of a path. Raises ToolExecutionError if there is none."""
     for number, step in enumerate(steps):
         if step is None and isinstance(value, list):
             rest = steps[number + 1 :]
@@ -96,14 +92,6 @@ DEFAULT_SECONDS: Final = 10.0
 MAX_SECONDS: Final = 120
 MAX_BODY: Final = 200_000
 CONTENT: Final = ("headers", "query", "json", "form", "body")
-ADVICE: Final[Mapping[int, str]] = {
-    HTTPStatus.BAD_REQUEST: ": it does not accept these arguments",
-    HTTPStatus.UNAUTHORIZED: ": it refused the credentials of this tool. The person has to correct them",
-    HTTPStatus.FORBIDDEN: ": it refused the credentials of this tool. The person has to correct them",
-    HTTPStatus.NOT_FOUND: ": there is no such thing. Change the arguments",
-    HTTPStatus.UNPROCESSABLE_ENTITY: ": it does not accept these arguments",
-    HTTPStatus.TOO_MANY_REQUESTS: ": try again later",
-}
 
 
 class RestHandler(NamedTuple):
@@ -213,7 +201,6 @@ class RestTool(ServerTool):
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
         handler, connection = self.handler, self.connection
-        auth = connection.auth
         secrets = {
             text.source
             for part in handler.content.values()
@@ -228,23 +215,11 @@ class RestTool(ServerTool):
             return connection.session(run.hass, host)
 
         async def ask() -> HttpAnswer:
-            session = connect(self.host)
-            if auth is not None:
-                header = await auth.async_header(connect, variables)
-                secrets.update((*auth.secrets(), header, header.partition(" ")[2]))
-                request.headers["Authorization"] = CONTROL.sub("", header)
-            answer = await async_fetch(session, request, MAX_BYTES)
-            if answer.status < HTTPStatus.BAD_REQUEST:
-                return answer
-            is_broken = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-            advice = ADVICE.get(answer.status, ": try again later" if is_broken else "")
-            problem = f"The server answered with status {answer.status}{advice}"
-            if auth is not None and auth.renewable and answer.status == HTTPStatus.UNAUTHORIZED:
-                auth.forget(header)
-                raise AskAgain(problem)
-            raise ToolExecutionError(problem)
+            async with connection.async_open("server", request, connect, variables) as response:
+                return await async_read(response, MAX_BYTES)
 
         answer = await connection.async_ask("server", ask)
+        secrets.update(connection.auth.secrets() if connection.auth is not None else ())
         result: JsonValueType = without_keys(handler.read_answer(answer, variables), secrets)
         return result
 
@@ -271,7 +246,6 @@ class RestTool(ServerTool):
 
 
 def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return fields as text: lists are repeated, what is null is left out."""
     return [
         (name, item if isinstance(item, str) else json_bytes(item).decode())
         for name, value in values.items()

@@ -1,6 +1,5 @@
 """query_external_llm: a question to a second model, which sees what it is given and nothing else."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 import re
 from typing import Any, Final, NamedTuple, override
@@ -17,19 +16,10 @@ from ...const import (
     CONF_EXTERNAL_KEEP_ALIVE,
     CONF_EXTERNAL_MAX_TOKENS,
     CONF_EXTERNAL_TEMPERATURE,
-    CONF_TOOLS_TIMEOUT,
 )
 from ...errors import ToolExecutionError, ValidationError
 from ...inference.client import ModelClient
-from ...inference.models import (
-    Caller,
-    ChatRequest,
-    Delta,
-    ErrorKind,
-    ModelServerError,
-    TokenUsage,
-    background,
-)
+from ...inference.models import Caller, ChatRequest, Delta, ModelServerError, TokenUsage, background
 from ...regex import lazy_regex
 from ...safety.disclosure import DataCategory, DataPolicy, Disclosure
 from ..base import HomeAgentTool, ToolRun
@@ -37,19 +27,8 @@ from .outgoing import Outgoing
 
 MAX_CHARS: Final = 20_000
 """Characters of prompt and context together."""
-MARGIN: Final = 0.5
-"""Seconds before the handler's own limit, so that the model reads who was late."""
 
 _THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_PROBLEMS: Final[Mapping[ErrorKind, str]] = {
-    ErrorKind.AUTH: "refuses its key",
-    ErrorKind.RATE_LIMIT: "asks for patience or has no credit left",
-    ErrorKind.TIMEOUT: "did not answer in time",
-    ErrorKind.UNAVAILABLE: "cannot be reached",
-    ErrorKind.CONTEXT_TOO_LONG: "finds this too long: ask with less",
-    ErrorKind.MODEL_NOT_FOUND: "is not on its server",
-    ErrorKind.BUSY: "is busy with other requests",
-}
 
 
 class ExternalModel(NamedTuple):
@@ -115,11 +94,9 @@ class ExternalModelTool(HomeAgentTool):
         self.description = settings[CONF_EXTERNAL_DESCRIPTION]
         self._model = model
         self._outgoing = outgoing
-        self._timeout = settings[CONF_TOOLS_TIMEOUT]
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Ask one question. Raises ToolExecutionError that says what is wrong, and never with what key."""
         prompt, context = args["prompt"], args.get("context") or {}
         if len(prompt) + len(json_dumps(context)) > MAX_CHARS:
             raise ValidationError(f"prompt and context: at most {MAX_CHARS} characters together")
@@ -130,18 +107,10 @@ class ExternalModelTool(HomeAgentTool):
             prompt, context, left_out = sent.text, sent.data, sent.left_out
         question = f"{prompt}\n\n{json_dumps(context)}" if context else prompt
         try:
-            async with asyncio.timeout(self._timeout - MARGIN):
-                answer = await self._model.complete(question, caller=run.calls.caller)
-        except TimeoutError:
-            late = f"the external model did not answer within {self._timeout:g} s"
-            raise ToolExecutionError(f"{late}. Answer without it") from None
+            answer = await self._model.complete(question, caller=run.calls.caller)
         except ModelServerError as err:
-            problem = _PROBLEMS.get(err.kind, "cannot be used")
-            if err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
-                problem = "reports an error"
-            raise ToolExecutionError(
-                f"the external model {problem} ({err.detail}). Answer without it"
-            ) from None
+            problem = f"the external model cannot be used ({err.kind.replace('_', ' ')}: {err.detail})"
+            raise ToolExecutionError(f"{problem}. Answer without it") from None
         run.calls.external.append(answer.usage or TokenUsage())
         text = _THOUGHT.sub("", answer.content).strip()
         if not text:

@@ -1,13 +1,11 @@
 """Requests to servers outside, for searches, REST and MCP: which hosts are reached, and how much is read."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
-from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Network, ip_address
 import socket
 from typing import Final, NamedTuple, override
-import zlib
 
 from aiohttp import (
     ClientConnectorCertificateError,
@@ -108,7 +106,7 @@ def async_session(hass: HomeAssistant, *, local: bool, verify_ssl: bool) -> Clie
     if local:
         # Over Home Assistant's own connections, which know local names.
         session = async_create_clientsession(
-            hass, verify_ssl, auto_cleanup=False, cookie_jar=DummyCookieJar(), auto_decompress=False
+            hass, verify_ssl, auto_cleanup=False, cookie_jar=DummyCookieJar()
         )
     else:
         connector = TCPConnector(
@@ -116,7 +114,7 @@ def async_session(hass: HomeAssistant, *, local: bool, verify_ssl: bool) -> Clie
             ssl=client_context() if verify_ssl else client_context_no_verify(),
             limit=20,
         )
-        session = ClientSession(connector=connector, cookie_jar=DummyCookieJar(), auto_decompress=False)
+        session = ClientSession(connector=connector, cookie_jar=DummyCookieJar())
     sessions[local, verify_ssl] = session
 
     async def close(_event: Event) -> None:
@@ -132,14 +130,11 @@ def async_session(hass: HomeAssistant, *, local: bool, verify_ssl: bool) -> Clie
 CONNECT: Final = ClientTimeout(total=None, sock_connect=10)
 """Whoever asks limits the time of the whole request."""
 MAX_REDIRECTS: Final = 5
-MOVED: Final = frozenset({301, 302})
+KEEPS_BODY: Final = frozenset({307, 308})
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 CHARSETS: Final = frozenset(
     {"utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin-1", "windows-1252"}
 )
-
-
-PACKED: Final = "The server packs its answer in a way that is not read"
 
 
 class FetchError(ToolExecutionError):
@@ -201,22 +196,11 @@ async def async_open(session: ClientSession, request: Request) -> AsyncIterator[
                     return
                 here = URL(request.url, encoded=True)
                 target = here.join(URL(location))
-                is_upgrade = (
-                    target.host == here.host
-                    and (here.scheme, target.scheme) == ("http", "https")
-                    and here.is_default_port()
-                    and target.is_default_port()
-                )
-                is_web = target.scheme in ("http", "https")
-                if not is_web or not (is_upgrade or target.origin() == here.origin()):
+                is_same = (target.scheme, target.host, target.port) == (here.scheme, here.host, here.port)
+                # With another status a body would have to be left out.
+                if not is_same or (request.body is not None and response.status not in KEEPS_BODY):
                     raise FetchError("The server redirects to another place, which is not followed")
-                kept, url = request.headers, str(target.with_fragment(None))
-                is_moved = response.status in MOVED and request.method == "POST"
-                if is_moved or response.status == HTTPStatus.SEE_OTHER:
-                    kept = {name: text for name, text in kept.items() if name.lower() != "content-type"}
-                    request = Request(method="GET", url=url, headers=kept)
-                else:
-                    request = request._replace(url=url)
+                request = request._replace(url=str(target.with_fragment(None)))
     except (ClientError, OSError, ValueError) as err:
         is_unreachable = isinstance(err, ClientError | OSError)
         if leads_home(err):
@@ -234,22 +218,9 @@ async def async_open(session: ClientSession, request: Request) -> AsyncIterator[
 
 
 async def read_pieces(response: ClientResponse, max_bytes: int) -> AsyncIterator[bytes]:
-    """Yield an answer in pieces, decompressed; at most a little more than `max_bytes` in all.
-
-    Servers pack what nobody asked them to. Raises FetchError for what is packed in another way.
-    """
-    encoding = response.headers.get("Content-Encoding", "identity").strip().casefold()
-    unpack: Callable[[bytes, int], bytes] | None = None
-    if encoding in ("gzip", "x-gzip", "deflate"):
-        unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress
-    elif encoding != "identity":
-        raise FetchError(PACKED)
+    """Yield an answer in pieces; at most a little more than `max_bytes` in all."""
     left = max_bytes + 1
-    async for chunk in response.content.iter_chunked(65_536):
-        try:
-            piece = unpack(chunk, left) if unpack else chunk
-        except zlib.error as err:
-            raise FetchError(PACKED) from err
+    async for piece in response.content.iter_chunked(65_536):
         yield piece
         left -= len(piece)
         if left <= 0:
@@ -259,11 +230,16 @@ async def read_pieces(response: ClientResponse, max_bytes: int) -> AsyncIterator
 async def async_fetch(session: ClientSession, request: Request, max_bytes: int) -> HttpAnswer:
     """Send a request and read at most `max_bytes` of its answer. Raises FetchError."""
     async with async_open(session, request) as response:
-        body = b"".join([piece async for piece in read_pieces(response, max_bytes)])
-        return HttpAnswer(
-            status=response.status,
-            content_type=response.content_type.casefold(),
-            charset=(response.charset or "utf-8").casefold(),
-            content=body[:max_bytes],
-            cut=len(body) > max_bytes,
-        )
+        return await async_read(response, max_bytes)
+
+
+async def async_read(response: ClientResponse, max_bytes: int) -> HttpAnswer:
+    """Read at most `max_bytes` of an answer."""
+    body = b"".join([piece async for piece in read_pieces(response, max_bytes)])
+    return HttpAnswer(
+        status=response.status,
+        content_type=response.content_type.casefold(),
+        charset=(response.charset or "utf-8").casefold(),
+        content=body[:max_bytes],
+        cut=len(body) > max_bytes,
+    )

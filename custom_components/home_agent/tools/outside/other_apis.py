@@ -96,7 +96,6 @@ def _schema(node: Any, depth: int = MAX_DEPTH, key: str = "") -> Any:
 
 
 def _bare(node: Any) -> Any:
-    """Return a schema without its sentences."""
     if isinstance(node, Mapping):
         return {
             name: _bare(item)

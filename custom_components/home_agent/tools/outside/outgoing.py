@@ -158,21 +158,19 @@ def texts_of(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
 
 def declared_by(tool: llm.Tool) -> frozenset[str]:
     """Return the names of fields, the values and the descriptions that a tool's own schema offers."""
-    return _declared(json_schema(tool)) | {tool.description or ""}
+    return frozenset((*_declared(json_schema(tool)), tool.description or ""))
 
 
-def _declared(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
-    found: set[str] = set()
+def _declared(schema: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
     if isinstance(schema, Mapping) and depth:
         for key, item in schema.items():
             if (key == "properties" and isinstance(item, Mapping)) or (
                 key == "enum" and isinstance(item, list | tuple)
             ):
-                found.update(map(str, item))
+                yield from map(str, item)
             elif key in SPOKEN and isinstance(item, str | int | float):
-                found.add(str(item))
-            found |= _declared(item, depth - 1)
+                yield str(item)
+            yield from _declared(item, depth - 1)
     elif isinstance(schema, list | tuple) and depth:
         for item in schema:
-            found |= _declared(item, depth - 1)
-    return frozenset(found)
+            yield from _declared(item, depth - 1)

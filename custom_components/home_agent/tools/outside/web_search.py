@@ -1,11 +1,10 @@
 """search_web: the web by a search service. The query is sanitised before it leaves, and audited."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, override
 
 import probatio
 
-from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
@@ -15,10 +14,9 @@ from ..base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
 
 if TYPE_CHECKING:
-    from .search_services import SearchProvider, SearchResult
+    from .search_services import SearchProvider
 
 MAX_QUERY: Final = 400
-KEPT_SECONDS: Final = 600
 
 
 class SearchTool(HomeAgentTool):
@@ -33,33 +31,21 @@ class SearchTool(HomeAgentTool):
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=True)
     untrusted = True
 
-    def __init__(
-        self, hass: HomeAssistant, provider: Callable[[], SearchProvider], outgoing: Outgoing
-    ) -> None:
-        self._hass = hass
+    def __init__(self, provider: Callable[[], SearchProvider], outgoing: Outgoing) -> None:
         self._make = provider
         self._provider: SearchProvider | None = None
         self._outgoing = outgoing
-        self._kept: dict[tuple[str, str], tuple[float, Sequence[SearchResult]]] = {}
-        """Results of the last minutes and when they are forgotten, by query and language."""
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Sanitise, search and quote what was found."""
         query: str = " ".join(args["query"].split())
         if not query:
             raise ValidationError("query: write what to look for")
-        language = run.speaker.language
         sent = await self._outgoing.async_query(self.name, query[:MAX_QUERY], run)
         problem: str | None = "interrupted"
         try:
-            key, now = (sent.text.casefold(), language), self._hass.loop.time()
-            self._kept = {known: kept for known, kept in self._kept.items() if kept[0] > now}
-            if key not in self._kept:
-                self._provider = self._provider or self._make()
-                found = await self._provider.async_search(sent.text, language)
-                self._kept[key] = (now + KEPT_SECONDS, found)
-            results = self._kept[key][1]
+            self._provider = self._provider or self._make()
+            results = await self._provider.async_search(sent.text, run.speaker.language)
             problem = None
         except HomeAgentError as err:
             problem = str(err)
