@@ -1,5 +1,6 @@
 """A search service on loopback, in the formats of Tavily, DuckDuckGo and SearXNG."""
 
+from html import escape
 import json
 from typing import override
 from urllib.parse import parse_qs, quote
@@ -22,6 +23,7 @@ class SearchServer(LoopbackServer):
         self.found: Results = FOUND
         self.replies: list[Reply] = []
         """Answered first, one after the other."""
+        self.json_allowed = True
 
     @property
     def queries(self) -> list[str]:
@@ -45,7 +47,11 @@ class SearchServer(LoopbackServer):
             return page(duckduckgo(self.found))
         if request.json is not None:
             return Reply(body=tavily(self.found).encode())
-        return Reply(body=searxng(self.found).encode())
+        if "format=json" in request.query:
+            if not self.json_allowed:
+                return Reply(status=403, body=b"<html>Forbidden</html>", content_type="text/html")
+            return Reply(body=searxng(self.found).encode())
+        return page(searxng_page(self.found))
 
     @override
     def render(self, request: Captured, reply: Reply) -> Rendered:
@@ -84,6 +90,18 @@ def searxng(found: Results) -> str:
     return json.dumps(
         {"query": "q", "number_of_results": 0, "results": results, "answers": [], "unresponsive_engines": []}
     )
+
+
+def searxng_page(found: Results) -> str:
+    """Return the page of SearXNG."""
+    articles = "".join(
+        f'<article class="result result-default category-general"><a href="{escape(url)}" class="url_header">'
+        f'<div class="url_wrapper">{escape(url)}</div></a><h3><a href="{escape(url)}" rel="noreferrer">'
+        f'{escape(title)}</a></h3><p class="content">{escape(text)}</p>'
+        f'<div class="engines"><span>bing</span></div><div class="break"></div></article>'
+        for title, url, text in found
+    )
+    return f'<!DOCTYPE html><html><body><main id="main_results"><div id="urls">{articles}</div></main></html>'
 
 
 def duckduckgo(found: Results) -> str:

@@ -78,6 +78,18 @@ async def test_results_reach_the_model(
     assert "\\n" not in answer
 
 
+async def test_searxng_as_it_is_shipped(
+    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
+) -> None:
+    """Without JSON among its formats its page of results is read, and asked for at once the next time."""
+    search_server.json_allowed = False
+    agent = await async_agent(hass, model_server, options("searxng", search_server))
+    for _ in range(2):
+        answer = await searched(agent, "weather in Kiel")
+        assert all(part in answer for result in FOUND for part in result)
+    assert len(search_server.requests) == 3
+
+
 async def test_not_offered_without_a_service(agent: Agent) -> None:
     await agent.say("Hello")
     assert "search_web" not in tools_of(agent)
@@ -158,7 +170,6 @@ ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
     "huge": ("tavily", [Reply(body=b"[" + b"1," * (15 * 1024 * 1024))], "too large"),
     "no JSON": ("tavily", [page("<html>Hello</html>")], "cannot be read"),
     "another JSON": ("tavily", [Reply(body=b"[]")], "cannot be read"),
-    "no format": ("searxng", [Reply(status=403)], "add json to search.formats"),
     "blocked engines": ("searxng", [Reply(body=BLOCKED)], "Suspended: CAPTCHA"),
     "a riddle": ("duckduckgo", [page(RIDDLE)], "for a robot"),
     "a riddle, accepted": ("duckduckgo", [page(RIDDLE, 202)], "for a robot"),

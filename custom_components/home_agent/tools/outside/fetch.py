@@ -197,6 +197,8 @@ async def async_open(session: ClientSession, request: Request) -> AsyncIterator[
                 here = URL(request.url, encoded=True)
                 target = here.join(URL(location))
                 is_same = (target.scheme, target.host, target.port) == (here.scheme, here.host, here.port)
+                defaults = here.is_default_port() and target.is_default_port()
+                is_same |= defaults and target.host == here.host and target.scheme == "https"
                 # With another status a body would have to be left out.
                 if not is_same or (request.body is not None and response.status not in KEEPS_BODY):
                     raise FetchError("The server redirects to another place, which is not followed")

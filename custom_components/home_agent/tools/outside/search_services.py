@@ -32,7 +32,6 @@ from .fetch import FetchError, HttpAnswer, Request, async_fetch, async_session, 
 SECONDS: Final = 15
 """For one question and its whole answer."""
 MAX_BYTES: Final = 2 * 1024 * 1024
-NO_JSON: Final = "the server gives no JSON: add json to search.formats in its settings.yml"
 AT_HOME: Final = "its name leads to an address at home"
 AGENT: Final = "Mozilla/5.0 (compatible; HomeAgent/1.0)"
 MAX_RESULTS: Final = 5
@@ -181,11 +180,21 @@ MAX_DEPTH: Final = 500
 
 
 class ResultPage(HTMLParser):
-    """The results on one page: titles are links of some classes, texts are elements of some classes."""
+    """The results on one page.
 
-    def __init__(self, content: bytes, *, snippets: Iterable[str], titles: Iterable[str]) -> None:
+    Titles are links of some classes, or those in some elements; texts are elements of some classes.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        *,
+        snippets: Iterable[str],
+        titles: Iterable[str] = (),
+        headings: Iterable[str] = (),
+    ) -> None:
         super().__init__()
-        self._titles, self._snippets = {*titles}, {*snippets}
+        self._titles, self._headings, self._snippets = {*titles}, {*headings}, {*snippets}
         self.results: list[dict[str, str]] = []
         """`url`, `title` and `content` as the page shows them."""
         self.classes: set[str] = set()
@@ -210,7 +219,7 @@ class ResultPage(HTMLParser):
             self.handle_data(" ")
             return
         self._stack.append(tag)
-        if tag == "a" and classes & self._titles:
+        if tag == "a" and (classes & self._titles or self._headings.intersection(self._stack)):
             self.results.append({"url": given.get("href", ""), "title": "", "content": ""})
             self._into, self._depth = "title", len(self._stack)
         elif classes & self._snippets and self.results:
@@ -275,11 +284,19 @@ class DuckDuckGo(SearchProvider):
         raise SearchError(SearchTrouble.BLOCKED)
 
 
+SEARXNG_EXPECTED: Final = frozenset({"results", "urls", "search", "main_results"})
+
+
 class SearXNG(SearchProvider):
     """The address of the server is configured; a key goes to the proxy in front of it."""
 
+    _as_page = False
+    """Whether the server gives no JSON."""
+
     @override
     async def async_search(self, query: str, language: str) -> Sequence[SearchResult]:
+        """Ask for JSON; a server that refuses the format is asked for its page from then on."""
+
         def parse(content: bytes) -> list[SearchResult]:
             answer: dict[str, Any] = orjson.loads(content)
             results = best(answer["results"])
@@ -289,13 +306,25 @@ class SearXNG(SearchProvider):
                 raise SearchError(SearchTrouble.BLOCKED, f"its engines: {reasons}"[:200])
             return results
 
+        def parse_page(content: bytes) -> list[SearchResult]:
+            page = ResultPage(content, headings=("h3", "h4"), snippets=("content", "result-content"))
+            if not page.results and not page.classes & SEARXNG_EXPECTED:
+                raise ValueError("no page of results")
+            return best(page.results)
+
         base = self._url if self._url.name == "search" else self._url / "search"
-        asked = base.with_query({"q": query, "language": language, "format": "json"})
-        answer = await self._async_ask(asked, headers={"Accept-Language": f"{language},en;q=0.5"})
-        if answer.status == HTTPStatus.FORBIDDEN:
-            raise SearchError(SearchTrouble.FAILED, NO_JSON)
-        check_status(answer, "" if answer.status != HTTPStatus.NOT_FOUND else "there is no /search")
-        return await async_parsed(parse, answer.content)
+        asked = base.with_query({"q": query, "language": language})
+        headers = {"Accept-Language": f"{language},en;q=0.5"}
+        if not self._as_page:
+            answer = await self._async_ask(asked.update_query(format="json"), headers=headers)
+            if answer.status != HTTPStatus.FORBIDDEN:
+                check_status(answer, "" if answer.status != HTTPStatus.NOT_FOUND else "there is no /search")
+                return await async_parsed(parse, answer.content)
+        answer = await self._async_ask(asked, headers={"Accept": "text/html", **headers})
+        check_status(answer)
+        results = await async_parsed(parse_page, answer.content)
+        self._as_page = True
+        return results
 
 
 class Tavily(SearchProvider):
