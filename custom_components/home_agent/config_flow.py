@@ -18,14 +18,13 @@ from homeassistant.config_entries import (
     OptionsFlow,
 )
 from homeassistant.core import callback
-from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
 from . import const
 from .agent.describe import async_phrase
 from .agent.examples import async_examples
 from .config import adding
-from .config.adding import FoundServer, connection_form, default_name, model_fields
+from .config.adding import connection_form, default_name, model_field
 from .config.agent_flow import AGENT, AgentSubentryFlow
 from .config.fields import (
     Checked,
@@ -41,13 +40,11 @@ from .config.fields import (
 )
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import (
-    Draft,
     ProbeSteps,
     async_find_server,
     async_options,
     async_probe_model,
     async_shared,
-    async_test,
     ranked,
     typed_endpoint,
 )
@@ -56,14 +53,11 @@ from .connection import is_cloud
 from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
 from .lifecycle.assistants import async_make_assistant, may_be_assistant
-from .runtime import DATA_SHARED
-from .self_test.cases import Capability
 from .settings import async_part
 from .texts import without_embeds
 
 if TYPE_CHECKING:
     from .config.importer import Imported
-    from .self_test.kept import Report
 
 FIELDS: Final = {
     "url": const.CONF_BASE_URL,
@@ -84,10 +78,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     def __init__(self) -> None:
         self._offered_import = False
         self._imported: Imported | None = None
-        self._search: asyncio.Task[list[FoundServer]] | None = None
-        self._test: asyncio.Task[Report] | None = None
-        self._test_error = ""
-        self._report: Report | None = None
+        self._search: asyncio.Task[dict[str, str]] | None = None
         self._makes_assistant = False
         self._ready: dict[str, str] = {}
         """What the last page says."""
@@ -95,7 +86,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         """A hint for those who may want a further agent instead of another server."""
         self._connection_step = "user"
         self._fields: tuple[Field, ...] = CONNECTION
-        self._servers: list[FoundServer] = []
+        self._servers: dict[str, str] = {}
         self._typed: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
         self._chosen: dict[str, Any] = {}
@@ -133,21 +124,21 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
             self._another = "\n\n" + await async_phrase(self.hass, language, "another_agent")
         stored = {const.CONF_NAME: default_name(self.hass.config_entries.async_entries(DOMAIN))}
         if self._servers:
-            stored[const.CONF_BASE_URL] = self._servers[0].url
+            stored[const.CONF_BASE_URL] = next(iter(self._servers))
         return await self._async_connection_step("user", stored, user_input)
 
-    async def _async_servers(self) -> list[FoundServer]:
-        """Return the servers that were found so far, those that no agent uses first."""
+    async def _async_servers(self) -> dict[str, str]:
+        """Return what is shown of the servers that were found so far, those that no agent uses first."""
         if self._search is None:
             task = adding.async_find_servers(self.hass)
             self._search = self.hass.async_create_background_task(task, "home_agent servers")
         await asyncio.wait([self._search], timeout=adding.SEARCH_SECONDS)
-        found = self._search.result() if self._search.done() else []
+        found = self._search.result() if self._search.done() else {}
         used = {
             entry.data.get(const.CONF_BASE_URL, "").removesuffix("/v1")
             for entry in self.hass.config_entries.async_entries(DOMAIN)
         }
-        return sorted(found, key=lambda server: server.url in used)
+        return dict(sorted(found.items(), key=lambda server: server[0] in used))
 
     async def async_step_start(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask whether to import an agent or to set up a new one."""
@@ -260,15 +251,13 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         }
         if probe.tool_calling is False:
             return await self.async_step_no_tools()
-        if self._chosen.get(adding.FIELD_TEST):
-            return await self.async_step_self_test()
         return await self.async_step_finish()
 
     async def _async_model_fields(self) -> tuple[Field, ...]:
         at_home = not is_cloud(self._data[const.CONF_BASE_URL])
         language = await async_language(self.hass)
         offered = async_options(self.hass, language, self._models, self._sizes, at_home=at_home)
-        return model_fields(await offered)
+        return (model_field(await offered),)
 
     def _show_model(self, schema: probatio.Schema, checked: Checked | None = None) -> ConfigFlowResult:
         """Show the page of models; a change of the connection ends there."""
@@ -283,71 +272,11 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
             description_placeholders={"model": self._data[const.CONF_MODEL]},
         )
 
-    async def async_step_self_test(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Run the self-test with the chosen model, and show how far it is."""
-        if self._test is None:
-            # Before the task: who closes the dialog ends the test, but not the set-up of the integration.
-            await async_shared(self.hass)
-            options: Mapping[str, Any] = self._imported.options if self._imported else {}
-            if self.source == SOURCE_RECONFIGURE:
-                options = self._get_reconfigure_entry().options
-            draft = Draft(entry_id=self.flow_id, title=self._title(), data=self._stored(), options=options)
-            language = await async_language(self.hass)
-            task = async_test(self.hass, draft, self.async_update_progress, language)
-            self._test = self.hass.async_create_background_task(task, "home_agent self-test")
-        if not self._test.done():
-            return self.async_show_progress(
-                step_id="self_test",
-                progress_action="self_test",
-                progress_task=self._test,
-                description_placeholders={"model": self._data[const.CONF_MODEL]},
-            )
-        return self.async_show_progress_done(next_step_id="verdict")
-
-    async def async_step_verdict(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show what the test found out."""
-        test, self._test = self._test, None
-        if test is not None:
-            self._report = None
-            try:
-                self._report = test.result()
-            except HomeAssistantError as err:
-                self._test_error = str(err)
-                return await self.async_step_test_failed()
-        if (report := self._report) is None:
-            return await self.async_step_self_test()
-        scores = {
-            name: f"{score['passed']} / {score['total']}" for name, score in report["capabilities"].items()
-        }
-        return self._show_test(
-            "verdict",
-            ["finish", "model"] if report["verdict"] in ("good", "usable") else ["model", "finish"],
-            advice=report["advice"],
-            passed=str(report["passed"]),
-            total=str(report["total"]),
-            seconds=str(max(1, round(report["median_seconds"]))),
-            **dict.fromkeys(map(str, Capability), "-") | scores,
-        )
-
-    async def async_step_test_failed(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Say why the test was not completed."""
-        return self._show_test("test_failed", ["self_test", "model", "finish"], error=self._test_error)
-
-    def _show_test(self, step_id: str, options: list[str], **placeholders: str) -> ConfigFlowResult:
-        shown = {"model": str(self._data[const.CONF_MODEL]), **placeholders}
-        shown = {name: without_embeds(text) for name, text in shown.items()}
-        return self.async_show_menu(step_id=step_id, menu_options=options, description_placeholders=shown)
-
     def _stored(self) -> dict[str, Any]:
         return {key: value for key, value in self._data.items() if value is not None}
 
     def _title(self) -> str:
         return str(self._data.get(const.CONF_NAME) or self._data[const.CONF_MODEL])
-
-    def _keep_report(self, entry_id: str) -> None:
-        """Keep what the test found out about the model that was chosen in the end."""
-        if (report := self._report) is not None and report["model"] == self._data[const.CONF_MODEL]:
-            self.hass.data[DATA_SHARED].self_tests.of(entry_id).keep(report)
 
     def _model_in_use(self) -> str | None:
         if self._imported is not None:
@@ -413,7 +342,6 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         entry = self._get_reconfigure_entry()
         if entry.title != (entry.data.get(const.CONF_NAME) or entry.data.get(const.CONF_MODEL)):
             title = entry.title
-        self._keep_report(entry.entry_id)
         return self._finish_change(entry, title=title, data=data)
 
     def _create(self, title: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> ConfigFlowResult:
@@ -428,8 +356,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
 
     @override
     async def async_on_create_entry(self, result: ConfigFlowResult) -> ConfigFlowResult:
-        """Make the assistant, and keep what the test found out."""
-        self._keep_report(result["result"].entry_id)
+        """Make the assistant."""
         if self._makes_assistant:
             await async_make_assistant(self.hass, result["result"])
         return result

@@ -113,7 +113,7 @@ def option_rows(heading: str) -> Rows:
     texts = _texts(step)
     if heading == "Connection":
         texts |= _texts("config.step.model")
-        fields = (*fields, adding.model_fields([])[0])
+        fields = (*fields, adding.model_field([]))
     for field in fields:
         label, about = texts[field.key]
         about = ABOUT.get(field.key, about).format_map(

@@ -7,45 +7,30 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import adding, probe
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.runtime import DATA_SHARED
-from custom_components.home_agent.self_test.cases import Capability, cases
-from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
-from homeassistant.core import Event, HomeAssistant, callback
-from homeassistant.data_entry_flow import EVENT_DATA_ENTRY_FLOW_PROGRESS_UPDATE, FlowResultType
+from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers.selector import TextSelector
 from tests.helpers.checks import every
 from tests.helpers.flow_steps import (
-    call_what_is_offered,
-    finish,
+    calls_tools,  # noqa: F401 - a fixture
     go_on,
     labels_of,
     options_of,
     sections_of,
     shown,
 )
-from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import Reply, hang, html, status, text
+from tests.servers.replies import Reply, hang, html, status
 
 pytestmark = pytest.mark.usefixtures("house")
 
 
-@pytest.fixture(autouse=True)
-def _calls_tools(model_server: ModelServer) -> None:
-    """The model calls the one tool of the probe, and only talks where it has several."""
-
-    def answer(request: Any) -> Reply:
-        alone = len(request.json.get("tools") or ()) == 1
-        return call_what_is_offered(request) if alone else text("I am a language model.")
-
-    model_server.default = answer
-
-
 @pytest.fixture
-def nearby(hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
+def nearby(model_server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
     """Return a model server on a port at which the flow looks, by two names of this machine."""
-    monkeypatch.setattr(adding, "PORTS", {model_server.port: ("llama.cpp", "/v1/models")})
-    monkeypatch.setattr(adding, "_hosts", lambda _hass: ["127.0.0.1", "127.0.0.1"])
+    monkeypatch.setattr(adding, "PORTS", {model_server.port: "llama.cpp"})
+    monkeypatch.setattr(adding, "HOSTS", ("127.0.0.1", "127.0.0.1"))
     monkeypatch.setattr(adding, "SEARCH_SECONDS", 30)
     return model_server
 
@@ -128,7 +113,7 @@ async def test_a_server_in_use_is_not_suggested(
     hass: HomeAssistant, nearby: ModelServer, other_model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used, free = f"http://127.0.0.1:{nearby.port}", f"http://127.0.0.1:{other_model_server.port}"
-    ports = {nearby.port: ("llama.cpp", "/v1/models"), other_model_server.port: ("vLLM", "/v1/models")}
+    ports = {nearby.port: "llama.cpp", other_model_server.port: "vLLM"}
     monkeypatch.setattr(adding, "PORTS", ports)
     MockConfigEntry(domain=DOMAIN, data={"llm_base_url": f"{used}/v1"}).add_to_hass(hass)
     result = await start(hass)
@@ -181,110 +166,3 @@ async def test_a_model_that_takes_its_time(
         assert (result["errors"] or {}).get("llm_model") == error
         model_server.clear()
     assert result["step_id"] == "ready"
-
-
-def is_of_the_test(request: Captured) -> bool:
-    """Match requests with all tools of an agent."""
-    return request.is_chat and len(request.json.get("tools") or ()) > 1
-
-
-async def after_test(hass: HomeAssistant, result: ConfigFlowResult) -> ConfigFlowResult:
-    """Wait for the test that a page has started, and return the page after it."""
-    assert result["type"] is FlowResultType.SHOW_PROGRESS, result
-    await hass.async_block_till_done(wait_background_tasks=True)
-    return await hass.config_entries.flow.async_configure(result["flow_id"])
-
-
-async def test_a_model_is_tested_before_it_is_used(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The page shows how far it is, then each score, and the agent keeps the report."""
-    shares: list[float] = []
-
-    @callback
-    def note(event: Event[Any]) -> None:
-        shares.append(event.data["progress"])
-
-    hass.bus.async_listen(EVENT_DATA_ENTRY_FLOW_PROGRESS_UPDATE, note)
-    result = await start(hass, {"llm_base_url": model_server.url})
-    result = await go_on(hass, result, {"llm_model": "test-model", "test_model": True})
-    assert result["progress_action"] == "self_test"
-    assert result["description_placeholders"] == {"model": "test-model"}
-
-    result = await after_test(hass, result)
-
-    asked = cases("en")
-    assert shares == [number / len(asked) for number in range(len(asked))]
-    assert result["type"] is FlowResultType.MENU
-    assert result["step_id"] == "verdict"
-    assert result["menu_options"] == ["model", "finish"]
-    told = result["description_placeholders"]
-    assert told is not None
-    assert told["advice"].startswith("This model is not good enough")
-    assert {told[capability] for capability in Capability} > {"0 / 3"}
-    assert told["abstaining"] == "2 / 4"
-    whole = next(chat for chat in model_server.chats if "Turn on the kitchen light" in str(chat.messages[-1]))
-    assert len(whole.json["tools"]) > 2
-
-    result = await finish(hass, await go_on(hass, result, {"next_step_id": "finish"}))
-    shared = hass.data[DATA_SHARED]
-    report = shared.self_tests.of(result["result"].entry_id).report
-    assert report is not None
-    assert (report["verdict"], report["model"]) == ("poor", "test-model")
-
-
-async def test_another_model_can_be_chosen(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The report of the first one is not that of the second."""
-    model_server.models = ["first", "second"]
-    result = await start(hass, {"llm_base_url": model_server.url})
-    result = await after_test(hass, await go_on(hass, result, {"llm_model": "first", "test_model": True}))
-    result = await go_on(hass, result, {"next_step_id": "model"})
-    assert result["step_id"] == "model"
-    result = await finish(hass, await go_on(hass, result, {"llm_model": "second"}))
-    assert hass.data[DATA_SHARED].self_tests.of(result["result"].entry_id).report is None
-
-
-async def test_a_test_that_breaks_off_can_be_repeated(hass: HomeAssistant, model_server: ModelServer) -> None:
-    result = await start(hass, {"llm_base_url": model_server.url})
-    model_server.on(is_of_the_test, status(429, "slow down"))
-    result = await after_test(
-        hass, await go_on(hass, result, {"llm_model": "test-model", "test_model": True})
-    )
-    assert result["step_id"] == "test_failed"
-    assert result["menu_options"] == ["self_test", "model", "finish"]
-    assert result["description_placeholders"]["error"]
-    model_server.clear()
-    result = await after_test(hass, await go_on(hass, result, {"next_step_id": "self_test"}))
-    assert result["step_id"] == "verdict"
-
-
-async def test_closing_the_dialog_ends_the_test(hass: HomeAssistant, model_server: ModelServer) -> None:
-    result = await start(hass, {"llm_base_url": model_server.url})
-    model_server.on(is_of_the_test, hang())
-    result = await go_on(hass, result, {"llm_model": "test-model", "test_model": True})
-    assert result["type"] is FlowResultType.SHOW_PROGRESS
-    hass.config_entries.flow.async_abort(result["flow_id"])
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert len([chat for chat in model_server.chats if is_of_the_test(chat)]) <= 1
-    model_server.clear()
-    result = await start(hass, {"llm_base_url": model_server.url})
-    result = await finish(hass, await go_on(hass, result, {"llm_model": "test-model"}))
-    assert result["result"].state is ConfigEntryState.LOADED
-
-
-async def test_a_changed_connection_is_tested_with_the_options_of_the_agent(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    entry = MockConfigEntry(
-        domain=DOMAIN,
-        data={"llm_base_url": model_server.url, "llm_model": "test-model"},
-        options={"persona": "Ada"},
-    )
-    entry.add_to_hass(hass)
-    result = await go_on(hass, await entry.start_reconfigure_flow(hass), {"llm_base_url": model_server.url})
-    result = await after_test(hass, await go_on(hass, result, {"llm_model": "other", "test_model": True}))
-    assert "You are Ada" in str(model_server.chats[-1].messages[0])
-    result = await go_on(hass, result, {"next_step_id": "finish"})
-    assert result["reason"] == "reconfigure_successful"
-    report = hass.data[DATA_SHARED].self_tests.of(entry.entry_id).report
-    assert report is not None
-    assert report["model"] == "other"
-    await hass.async_block_till_done()

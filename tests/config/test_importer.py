@@ -104,7 +104,6 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
         temperature=0.5,
         top_p=1,
         max_tokens=150,
-        max_function_calls_per_conversation=3,
         context_threshold=20_000,
         reasoning_effort="low",
         functions="[]",
@@ -181,44 +180,43 @@ async def test_old_agent_is_removed_meanwhile(hass: HomeAssistant, model_server:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "options", "said"),
+    ("prompt", "stored"),
     [
-        ("Hello {{ ha_name }}", {"prompt_custom": "Hello {{ ha_name }}"}, "The prompt, as your own"),
-        ("It is {{ now() }}", {"prompt_custom": "It is {{ now() }}"}, "process it again"),
-        (
-            "{{ user_input.device_id }}",
-            {"prompt_custom": "{{ current_device_id }}"},
-            "The prompt, as your own",
-        ),
-        ("{{ user_input.context.user_id }}", {}, "cannot be rendered"),
-        ("{% for x in %}", {}, "cannot be rendered"),
-        ("{{ 'x' * 3000000 }}", {}, "cannot be rendered"),
-        ("Skills: {{ skills }}", {"prompt_custom": "Skills: {{ skills }}"}, "uses `skills`, which is empty"),
-        ("", {}, ""),
+        ("Hello {{ ha_name }}", "Hello {{ ha_name }}"),
+        ("{{ user_input.device_id }}", "{{ current_device_id }}"),
+        ("{{ user_input.context.user_id }}", None),
+        ("{% for x in %}", None),
+        ("{{ 'x' * 3000000 }}", None),
+        ("Use  execute_services.\r\n", ""),
+        ("", ""),
     ],
 )
 async def test_prompts(
-    hass: HomeAssistant, model_server: ModelServer, prompt: str, options: dict[str, str], said: str
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    prompt: str,
+    stored: str | None,
 ) -> None:
+    """One that can be rendered here is kept; the one that the other integration comes with is of no use."""
+    assert all(len(digest) == 64 for digest in importer.UNCHANGED)
+    monkeypatch.setattr(importer, "UNCHANGED", {sha256(b"Useexecute_services.").hexdigest()})
     old_agent(hass, model_server, prompt=prompt)
     result, report = await imported(hass)
-    assert said in report
-    assert ("prompt" in report) is bool(prompt)
-    expected = {**options, "prompt_use_default": False} if options else {}
+    assert ("The prompt, as your own" in report) is bool(stored)
+    assert ("cannot be rendered" in report) is (stored is None)
+    expected = {"prompt_custom": stored, "prompt_use_default": False} if stored else {}
     assert (await choose(hass, result, {}))["options"] == expected
 
 
-async def test_unchanged_prompt_becomes_the_default(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The prompt that the other integration comes with, however it was wrapped, is of no use here."""
-    assert all(len(digest) == 64 for digest in importer.UNCHANGED)
-    digest = sha256(b"Useexecute_services.").hexdigest()
-    monkeypatch.setattr(importer, "UNCHANGED", frozenset({digest}))
-    old_agent(hass, model_server, prompt="Use  execute_services.\r\n")
-    result, report = await imported(hass)
-    assert "uses its own default instructions" in report
-    assert (await choose(hass, result, {}))["options"] == {}
+UNSUPPORTED = {
+    "get_user": "get_user_from_user_id",
+    "headlines": "scrape",
+    "query_histories": "sqlite",
+    "both": "composite",
+    "shell": "bash",
+    "future": "telepathy",
+}
 
 
 async def test_functions(
@@ -233,23 +231,16 @@ async def test_functions(
     tools = ["add_item_to_shopping_cart", "get_attributes", "bus_times", "create_task", "tell_family"]
     for line in (
         *(f"- `{name}` becomes a custom tool" for name in tools),
-        "`create_task` becomes a custom tool. It needs a confirmation",
-        "`tell_family` becomes a custom tool. It runs a script",
         "- `execute_services`: replaced by `ha_control`",
         "- `get_history`: replaced by `ha_query`",
         "- `get_events`: replaced by `calendar`",
-        "- `get_user`: each request already tells the model",
         "- `add_automation`: replaced by `automation`",
-        "- `ask_other` needs the response of `script.searx`",
-        "- `movie` has several steps",
+        "- `ask_other`: the step `response_variable` is not an action",
+        "- `movie`: the step `delay` is not an action",
         "- `wait`: the step `delay` is not an action",
-        "- `headlines`: Home Agent does not parse web pages",
-        "- `query_histories`: models cannot read the database",
-        "- `both` combines several functions",
+        *(f"- `{name}`: the type {kind} is not supported" for name, kind in UNSUPPORTED.items()),
         "- `calendar`: Invalid config for 'home_agent': another tool has this name 'name'",
         "- `broken`: Invalid config for 'home_agent': the template uses nothing_here",
-        "- `shell`: models cannot run programs",
-        "- `future`: the type telepathy is not supported",
         "- `#21`: `spec` is missing",
     ):
         assert line in report, line
@@ -306,7 +297,7 @@ async def test_hostile_texts_of_old_functions(hass: HomeAssistant, model_server:
 def converted(function: dict[str, Any], name: str = "t") -> Imported:
     """Return what becomes of one function."""
     made = Imported()
-    convert(made, [{"spec": {"name": name}, "function": function}])
+    convert(made, yaml.safe_dump([{"spec": {"name": name}, "function": function}]))
     return made
 
 
@@ -337,4 +328,4 @@ def test_parts_of_a_request() -> None:
         "verify_ssl": False,
     }
     (note,) = converted({**function, "authentication": "digest"}).left
-    assert note.key == "import_digest"
+    assert note == ("import_unknown_type", {"name": "t", "type": "rest, digest"})

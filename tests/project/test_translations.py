@@ -114,7 +114,7 @@ async def test_home_assistant_loads_them(hass: HomeAssistant) -> None:
         ("config.step.user", schemas.CONNECTION),
         ("config.step.reconfigure", schemas.CONNECTION),
         ("config.step.reauth_confirm", schemas.REAUTH),
-        ("config.step.model", adding.model_fields([])),
+        ("config.step.model", (adding.model_field([]),)),
         ("config.step.ready", (adding.ASSISTANT,)),
         *((f"options.step.{page}", fields) for page, fields in schemas.PAGES.items()),
     ],

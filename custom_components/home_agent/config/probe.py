@@ -1,7 +1,7 @@
 """Reaching a model server from a form: which address answers, which models it has, what a model can do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 import json
@@ -26,10 +26,7 @@ from ..inference.dialects.base import join_address, without_path
 from ..inference.models import Dialect, Endpoint, ErrorKind, ModelServerError, Probe
 from ..inference.probing import probe
 from ..regex import lazy_regex
-from ..runtime import DATA_SHARED, HomeAgentData, SharedData
-from ..self_test.kept import Report
-from ..settings import async_load_parts, async_part, settings_of
-from ..store import EntryStore
+from ..runtime import DATA_SHARED, SharedData
 
 GOOD, USABLE = 85, 70
 """Means of the three measurements, in percent, from which a model is recommended, and makes few mistakes."""
@@ -280,39 +277,6 @@ class ProbeSteps(FlowHandler[Any, Any, Any]):
         assert self._probing is not None
         task, self._probing = self._probing, None
         return task.result()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """An agent as the config flow has it so far."""
-
-    entry_id: str
-    title: str
-    data: Mapping[str, Any]
-    options: Mapping[str, Any]
-
-
-async def async_test(
-    hass: HomeAssistant, draft: Draft, progress: Callable[[float], None], language: str
-) -> Report:
-    """Run the self-test of a draft, of which nothing is kept; `progress` gets the share that is done.
-
-    What it advises is in the language of the reader.
-
-    Raises LLMError if the server cannot be asked, and ServiceValidationError if options leave out tools that
-    the test needs.
-    """
-    await async_load_parts(hass, settings_of(draft))
-    runner = await async_part(hass, "self_test.runner")
-    try:
-        test = runner.SelfTest(hass, HomeAgentData(hass, draft))
-        report: Report = await test.async_run(lambda done, total: progress(done / total), language)
-    finally:
-        for store in hass.data[DATA_SHARED].stores:
-            if isinstance(store, EntryStore):
-                store.forget(draft.entry_id)
-        hass.data[DATA_SHARED].turn_logs.pop(draft.entry_id, None)
-    return report
 
 
 async def async_shared(hass: HomeAssistant) -> SharedData:
