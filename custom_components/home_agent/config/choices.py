@@ -277,9 +277,9 @@ async def async_check_choices(hass: HomeAssistant, checked: Checked, stored: Map
         async for error in _problems(hass, item, options, labels):
             checked.fail(CONF_POLICY_CHOICES, error)
     if opening := [item for item in new if _opens(hass, item)]:
-        checked.report = "always_open"
         lines = (" \u00b7 ".join(_words(hass, item, labels)) for item in opening)
-        checked.placeholders["rules"] = "\n".join(f"- {without_embeds(line)}" for line in lines)
+        rules = "\n".join(f"- {without_embeds(line)}" for line in lines)
+        checked.reports.append(("always_open", {"rules": rules}))
 
 
 def _words(hass: HomeAssistant, item: Mapping[str, Any], labels: Labels) -> Iterator[str]:

@@ -380,16 +380,8 @@ class Checked:
     placeholders: dict[str, str]
     others: Mapping[str, Any] = attribute(default_factory=dict)
     """The stored options of the other pages."""
-    report: str = ""
-    """The step that reports the findings before the values are stored; empty if there are none."""
     reports: list[tuple[str, dict[str, str]]] = attribute(default_factory=list)
-    """Reports that are shown one after the other, with their placeholders."""
-
-    def keep_report(self) -> None:
-        """Queue the report, so that another check can make one."""
-        if self.report:
-            self.reports.append((self.report, dict(self.placeholders)))
-            self.report = ""
+    """The steps that report findings before the values are stored, with their placeholders."""
 
     def fail(self, field: str, error: InvalidInput) -> None:
         """Note what is wrong with a field; what the same sentence would say of another waits its turn."""

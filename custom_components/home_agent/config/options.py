@@ -62,26 +62,23 @@ DATABASE_KEYS = (
 )
 
 
-type Kept = dict[str, tuple[str, tuple[str, ...] | None]]
-"""By collection: its option, and what agents that share it have alike (None: nobody shares it)."""
+def _in_chroma(options: Mapping[str, Any]) -> dict[tuple[Any, ...], tuple[str, object]]:
+    """Return the collections that an agent fills on a Chroma server, each with its database.
 
-
-def _kept_in_chroma(options: Mapping[str, Any]) -> tuple[list[Any], Kept] | None:
-    """Return the Chroma database and the collections that an agent fills, None without a Chroma server.
-
-    Vectors of two embedders cannot be compared. Memories and the profile are each agent's own.
+    Each with its option, and what agents that share it have alike: vectors of two embedders cannot be
+    compared, and memories and the profile are each agent's own.
     """
     settings = {**DEFAULTS, **options}
     if settings[const.CONF_VECTOR_BACKEND] != const.BACKEND_CHROMA:
-        return None
+        return {}
+    database = [settings[key] for key in DATABASE_KEYS]
     provider = settings[const.CONF_EMBEDDING_PROVIDER]
     model = "" if provider == const.EMBEDDING_BUILTIN else settings[const.CONF_EMBEDDING_MODEL]
     house, memories = settings[const.CONF_VECTOR_COLLECTION], settings[const.CONF_MEMORY_COLLECTION]
-    return [settings[key] for key in DATABASE_KEYS], {
-        house: (const.CONF_VECTOR_COLLECTION, (house, provider, model)),
-        knowledge_collection(house): (const.CONF_VECTOR_COLLECTION, (house, provider, model)),
-        memories: (const.CONF_MEMORY_COLLECTION, None),
-        profile_collection(memories): (const.CONF_MEMORY_COLLECTION, None),
+    shared, own = (const.CONF_VECTOR_COLLECTION, (house, provider, model)), object()
+    return {(*database, name): shared for name in (house, knowledge_collection(house))} | {
+        (*database, name): (const.CONF_MEMORY_COLLECTION, own)
+        for name in (memories, profile_collection(memories))
     }
 
 
@@ -92,20 +89,14 @@ def check_sharing(
 
     `page` are the fields that can be marked; what belongs to another page is said at the store.
     """
-    kept = _kept_in_chroma(options)
-    if kept is None or not {const.CONF_VECTOR_BACKEND, const.CONF_MEMORY_COLLECTION}.intersection(page):
-        return
+    filled = _in_chroma(options)
     for other in hass.config_entries.async_entries(DOMAIN):
-        theirs = _kept_in_chroma(other.options)
-        if other.entry_id == entry.entry_id or theirs is None or theirs[0] != kept[0]:
-            continue
-        for collection, (option, alike) in kept[1].items():
-            if collection in theirs[1] and (alike is None or theirs[1][collection][1] != alike):
+        theirs = _in_chroma(other.options) if other is not entry else {}
+        for place, (option, alike) in filled.items():
+            field = option if option in page else const.CONF_VECTOR_BACKEND
+            if place in theirs and theirs[place][1] != alike and field in page:
                 key = "memories_shared" if option == const.CONF_MEMORY_COLLECTION else "collection_shared"
-                field = option if option in page else const.CONF_VECTOR_BACKEND
-                if field in page:
-                    checked.fail(field, InvalidInput(key, agent=other.title, collection=collection))
-                break
+                checked.fail(field, InvalidInput(key, agent=other.title, collection=place[-1]))
 
 
 HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
@@ -225,7 +216,6 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
                 },
             )
         self._page, self._typed, self._tried = page, shown, {**kept, **checked.values}
-        checked.keep_report()
         self._reports = checked.reports
         return self._report() if self._reports else await self._async_store()
 
@@ -429,7 +419,6 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         return {name: texts.get(f"{path}.{name}", name) for name in TEMPLATES}
 
     # Home Assistant requires a step for each menu.
-    async_step_vector_checked = async_step_vector_missing = OptionPages.async_step_vector_save
     async_step_fallback_cloud = async_step_external_cloud = OptionPages.async_step_vector_save
     async_step_vector_cloud = OptionPages.async_step_vector_save
 
