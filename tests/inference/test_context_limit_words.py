@@ -27,7 +27,7 @@ REFUSALS = {
             "(4600 in the messages, 500 in the completion). Please reduce the length of the messages."
         ),
         4096,
-        4600,
+        5100,
     ),
     "vllm, newer": (
         error("The decoder prompt (length 5000) is longer than the maximum model length of 4096. Make sure"),
@@ -55,7 +55,7 @@ REFUSALS = {
             "with context length of only 4096 tokens, which is not enough."
         ),
         4096,
-        None,
+        5000,
     ),
     "anthropic": (error("prompt is too long: 210000 tokens > 200000 maximum"), 200_000, 210_000),
     "gemini": (

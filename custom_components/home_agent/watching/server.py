@@ -12,7 +12,6 @@ from ..connection import endpoint
 from ..const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_MODEL, CONF_NUM_CTX, CONF_PARALLEL, LOGGER
 from ..inference.client import PRIMARY
 from ..inference.models import ChatRequest, ErrorKind, Message, ModelServerError, background, scrub
-from ..inference.probing import learn_slots
 from ..issues import report, withdraw
 from ..runtime import HomeAgentConfigEntry
 
@@ -89,7 +88,6 @@ class ServerWatch:
         try:
             models = await self._async_models()
             self._answered()
-            await learn_slots(self._router.primary, models)
             await self._async_check_model([model["id"] for model in models])
         except ModelServerError as err:
             self._failed(err)
