@@ -36,7 +36,6 @@ from .config.fields import (
     form,
     placed_errors,
     stored_values,
-    with_removals,
 )
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import (
@@ -85,7 +84,6 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         self._another = ""
         """A hint for those who may want a further agent instead of another server."""
         self._connection_step = "user"
-        self._fields: tuple[Field, ...] = CONNECTION
         self._servers: dict[str, str] = {}
         self._typed: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
@@ -167,11 +165,10 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     async def _async_connection_step(
         self, step_id: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
     ) -> ConfigFlowResult:
-        self._fields = with_removals(CONNECTION, stored)
         if user_input is None:
-            return self._show_connection(step_id, stored_values(self._fields, stored))
-        typed = flat(self._fields, user_input)
-        checked = check(self._fields, typed, stored)
+            return self._show_connection(step_id, stored_values(CONNECTION, stored))
+        typed = flat(CONNECTION, user_input)
+        checked = check(CONNECTION, typed, stored)
         if version := azure_version(typed[const.CONF_BASE_URL]):
             checked.values.setdefault(const.CONF_AZURE_API_VERSION, version)
         if not checked.errors:
@@ -194,8 +191,8 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     def _show_connection(
         self, step_id: str, shown: Mapping[str, Any], checked: Checked | None = None
     ) -> ConfigFlowResult:
-        errors = placed_errors(self._fields, checked.errors) if checked else {}
-        schema = connection_form(self._fields, shown, self._servers, errors)
+        errors = placed_errors(CONNECTION, checked.errors) if checked else {}
+        schema = connection_form(CONNECTION, shown, self._servers, errors)
         placed = replace(checked, errors=errors) if checked else None
         return self._show(step_id, schema, placed, last_step=False)
 

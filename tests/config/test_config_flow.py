@@ -6,6 +6,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import probe
+from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult, FlowType
 from homeassistant.core import HomeAssistant
@@ -365,7 +366,12 @@ async def test_new_key_that_cannot_be_tried(hass: HomeAssistant, model_server: M
 async def test_reconfigure_shows_no_secret(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await existing(hass, model_server, name="Kitchen").start_reconfigure_flow(hass)
     assert result["step_id"] == "reconfigure"
-    assert shown(result) == {"name": "Kitchen", "llm_base_url": model_server.url, "llm_dialect": "auto"}
+    assert shown(result) == {
+        "name": "Kitchen",
+        "llm_base_url": model_server.url,
+        "llm_api_key": SAVED,
+        "llm_dialect": "auto",
+    }
     assert KEY not in str(result["data_schema"])
 
 
@@ -421,7 +427,7 @@ async def test_failed_reconfigure_changes_nothing(hass: HomeAssistant, model_ser
     result = await go_on(hass, result, {**shown(result), "name": "Bath"})
     assert result["step_id"] == "reconfigure"
     assert result["errors"] == {"llm_api_key": "invalid_auth"}
-    assert "llm_api_key" not in shown(result)
+    assert shown(result)["llm_api_key"] == SAVED
     assert dict(entry.data) == before
 
 

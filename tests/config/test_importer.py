@@ -9,6 +9,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 import yaml
 
 from custom_components.home_agent.config import importer
+from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.config.importer import (
     Imported,
     convert,
@@ -113,6 +114,7 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
     assert shown(result) == {
         "name": "Jarvis",
         "llm_base_url": f"{model_server.url}/",
+        "llm_api_key": SAVED,
         "llm_dialect": "auto",
         "llm_proxy_headers": "OpenAI-Organization: org-1",
     }

@@ -93,28 +93,6 @@ async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: M
     assert found["fallback_llm_model"] == [{"field": "fallback_llm_base_url", "operator": "exists"}]
 
 
-async def test_fields_that_the_server_does_not_know_are_hidden(
-    hass: HomeAssistant, entry: MockConfigEntry
-) -> None:
-    """What is stored for them stays, for a server that knows them."""
-    stored, before = {"llm_keep_alive": "-1", "llm_num_ctx": 4096}, dict(entry.data)
-    servers: tuple[tuple[dict[str, str], bool], ...] = (
-        ({"llm_dialect": "ollama"}, True),
-        ({"llm_dialect": "openai"}, False),
-        ({"llm_dialect": "azure"}, False),
-        ({}, True),
-        ({"llm_base_url": "https://api.openai.com/v1"}, False),
-    )
-    for data, known in servers:
-        hass.config_entries.async_update_entry(entry, data={**before, **data}, options=stored)
-        found = shown(await page(hass, entry, "llm"))
-        assert ("llm_num_ctx" in found, "llm_keep_alive" in found) == (known, known)
-        typed = {key: value for key, value in found.items() if value is not None and "external" not in key}
-        await save(hass, entry, "llm", {**typed, "llm_max_tokens": 300})
-        assert {key: entry.options[key] for key in stored} == stored
-        assert entry.options["llm_max_tokens"] == 300
-
-
 OPTION = "quick_confirmations"
 
 

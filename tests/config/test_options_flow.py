@@ -7,10 +7,11 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import options
+from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.config.schemas import PAGES
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType, section
+from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 from homeassistant.helpers import area_registry as ar
 from homeassistant.helpers.translation import async_get_translations
 from tests.helpers.checks import every
@@ -116,18 +117,13 @@ LIMITS: tuple[tuple[str, str, int, int], ...] = (
 
 async def test_limits_of_numbers(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     for place, key, low, high in LIMITS:
-        name, _, section = place.partition(":")
+        name = place.partition(":")[0]
         for value in (low, high):
             await save(hass, entry, name, {key: value})
             assert entry.options[key] == value
         for value in (low - 1, high + 1):
-            result = await save(hass, entry, name, {key: value})
-            assert result["errors"] == {section or key: "out_of_range"}
-            placeholders = result["description_placeholders"]
-            assert placeholders
-            assert (placeholders["low"], placeholders["high"]) == (f"{low:,}", f"{high:,}")
-            assert placeholders["field"].endswith(": ") is bool(section)
-            assert shown(result)[key] == value
+            with pytest.raises(InvalidData):
+                await save(hass, entry, name, {key: value})
 
 
 async def test_what_was_hidden_is_kept(
@@ -140,8 +136,9 @@ async def test_what_was_hidden_is_kept(
     hass.config_entries.async_update_entry(entry, options=stored)
     await save(hass, entry, "vector_store", {"vector_db_backend": "embedded"})
     assert dict(entry.options) == {"vector_db_backend": "embedded", **chroma}
-    result = await save(hass, entry, "vector_store", {"vector_db_backend": "embedded", "vector_db_top_k": 99})
-    assert result["errors"] == {"collections": "out_of_range"}
+    typed = {"vector_db_backend": "embedded", "vector_db_collection": "my home"}
+    result = await save(hass, entry, "vector_store", typed)
+    assert result["errors"] == {"collections": "invalid_collection"}
     assert result["data_schema"]
     opened = {
         str(key): part for key, part in result["data_schema"].schema.items() if isinstance(part, section)
@@ -230,7 +227,7 @@ async def test_saved_secrets(
     monkeypatch: pytest.MonkeyPatch,
     hides: bool,
 ) -> None:
-    """A saved secret is not shown, stays while nothing is typed, and can be removed."""
+    """A saved secret is not shown, stays while nothing else is typed, and goes with an emptied field."""
     monkeypatch.setattr(options, "HIDES_FIELDS", hides)
     server = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
     for name, key in every(SECRETS):
@@ -240,19 +237,13 @@ async def test_saved_secrets(
 async def _keeps_a_secret(
     hass: HomeAssistant, entry: MockConfigEntry, name: str, key: str, typed: dict[str, Any]
 ) -> None:
-    hass.config_entries.async_update_entry(entry, options={})
-    removal = f"remove_{key}"
-    assert removal not in shown(await page(hass, entry, name))
     hass.config_entries.async_update_entry(entry, options={key: KEY, **typed})
     before = await page(hass, entry, name)
     assert KEY not in str(before["data_schema"])
-    assert shown(before)[key] == ""
-    fields = list(shown(before))
-    assert fields.index(removal) == fields.index(key) + 1
-    for empty in ({}, {key: ""}, {key: "  ", removal: False}):
-        await save(hass, entry, name, {**typed, **empty})
-        assert dict(entry.options) == {key: KEY, **typed}
-    await save(hass, entry, name, {**typed, removal: True})
+    assert shown(before)[key] == SAVED
+    await save(hass, entry, name, {**typed, key: SAVED})
+    assert dict(entry.options) == {key: KEY, **typed}
+    await save(hass, entry, name, {**typed, key: "  "})
     assert dict(entry.options) == typed
 
 
@@ -261,18 +252,14 @@ async def test_pin_is_replaced_and_removed(hass: HomeAssistant, entry: MockConfi
     await save(hass, entry, "permissions", {"policy_pin": "1234"})
     first = entry.options["policy_pin"]
     assert "1234" not in first
-    await save(hass, entry, "permissions", {"policy_pin": "", "policy_confirmation_timeout": 70})
+    await save(hass, entry, "permissions", {"policy_pin": SAVED, "policy_confirmation_timeout": 70})
     assert entry.options["policy_pin"] == first
-    await save(hass, entry, "permissions", {"policy_pin": "4321", "remove_policy_pin": True})
+    await save(hass, entry, "permissions", {"policy_pin": "4321"})
     assert entry.options["policy_pin"] not in (first, "")
-    await save(hass, entry, "permissions", {"remove_policy_pin": True})
+    await save(hass, entry, "permissions", {})
     assert not entry.options
     hass.config_entries.async_update_entry(entry, options={"web_search_api_key": "{{ 1 + 1 }}"})
-    found = shown(await page(hass, entry, "web"))
-    assert found["web_search_api_key"] == "{{ 1 + 1 }}"
-    assert "remove_web_search_api_key" not in found
-    await save(hass, entry, "web", {})
-    assert not entry.options
+    assert shown(await page(hass, entry, "web"))["web_search_api_key"] == "{{ 1 + 1 }}"
 
 
 async def test_fallback_that_cannot_be_used(

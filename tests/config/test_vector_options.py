@@ -6,6 +6,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import checks
+from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import HomeAssistant
 from tests.helpers.options_pages import all_fields_sent, is_saved, page, save, shown  # noqa: F401
@@ -56,7 +57,7 @@ async def test_the_embedding_model_answers(
     assert request.json["model"] == "embedder"
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert dict(entry.options) == {**embedding(other_model_server), "openai_api_key": KEY}
-    assert shown(await page(hass, entry, "vector_store"))["openai_api_key"] == ""
+    assert shown(await page(hass, entry, "vector_store"))["openai_api_key"] == SAVED
 
 
 async def test_a_model_on_ollama(

@@ -205,7 +205,7 @@ async def submit(
 
 def in_sections(name: str, typed: dict[str, Any]) -> dict[str, Any]:
     """Return values of a page as its form nests them."""
-    sections = {key: field.section for field in PAGES[name] for key in (field.key, field.removal)}
+    sections = {field.key: field.section for field in PAGES[name]}
     data: dict[str, Any] = {}
     for key, value in typed.items():
         inside = data.setdefault(sections[key], {}) if sections.get(key) else data

@@ -34,7 +34,7 @@ from ..vector.chroma import ChromaAPI
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .choices import async_check_choices
-from .fields import SAVED_PIN, Checked, Values
+from .fields import SAVED, Checked, Values
 from .lists import TELEGRAM, bot_chats
 from .probe import (
     EMBEDDING_ERROR_KEYS,
@@ -341,7 +341,7 @@ async def _async_check_safety(
     own = {item[PERSON]: item[PIN] for item in stored.get(const.CONF_POLICY_PINS, [])}
     for item in checked.values.get(const.CONF_POLICY_PINS, []):
         _check_person(hass, checked, const.CONF_POLICY_PINS, item[PERSON])
-        if item[PIN] == SAVED_PIN and item[PERSON] in own:
+        if item[PIN] == SAVED and item[PERSON] in own:
             item[PIN] = own[item[PERSON]]
         else:
             await _async_hash(hass, checked, const.CONF_POLICY_PINS, item, PIN)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field as attribute, replace
 from datetime import timedelta
 import re
-from typing import Any, Final, override
+from typing import Any, Final
 
 import probatio
 import yarl
@@ -241,13 +241,13 @@ def clean_pins(value: object) -> list[dict[str, str]]:
     return [{PERSON: person, PIN: pin} for person, pin in typed.items() if person]
 
 
-SAVED_PIN: Final = "\u2022" * 4
-"""What the form shows for the PIN of a person, which it does not know."""
+SAVED: Final = "\u2022" * 4
+"""Shown for a saved secret, which never travels to the browser; it stays if this comes back."""
 
 
 def hidden_pins(stored: object) -> list[dict[str, str]]:
     """Return stored PINs of persons as the form shows them."""
-    return [{PERSON: str(item[PERSON]), PIN: SAVED_PIN} for item in as_items(stored)]
+    return [{PERSON: str(item[PERSON]), PIN: SAVED} for item in as_items(stored)]
 
 
 def clean_owners(value: object) -> list[dict[str, str]]:
@@ -297,8 +297,7 @@ class Field:
     """One field of a form.
 
     `clean` turns what the form gives into what is stored and raises InvalidInput; `show` does the opposite.
-    A `secret` that is saved is shown empty, so that it never travels to the browser, and stays while nothing
-    else is typed.
+    A `secret` that is saved is shown as SAVED.
     """
 
     key: str
@@ -307,13 +306,9 @@ class Field:
     show: Callable[[Any], Any] = lambda value: value
     required: bool = False
     secret: bool = False
-    transient: bool = False
-    """Whether the value says what to do and is not stored."""
     visible: tuple[Condition, ...] = ()
     section: str = ""
     """The collapsed part of the page that has the field; empty for the page itself."""
-    only_ollama: bool = False
-    """Whether only Ollama's own API knows the value; the field is hidden for other servers."""
 
     def is_hidden(self, typed: Mapping[str, Any]) -> bool:
         """Return whether a form with these values does not show the field."""
@@ -322,11 +317,6 @@ class Field:
     def is_dropped(self, typed: Mapping[str, Any]) -> bool:
         """Return whether the field that this one belongs to was cleared, which removes its value as well."""
         return any("value" not in condition and not _holds(condition, typed) for condition in self.visible)
-
-    @property
-    def removal(self) -> str:
-        """Return the key of the switch that removes a saved secret."""
-        return f"remove_{self.key}"
 
 
 def shown_if(field: str, values: Iterable[Any], *fields: Field) -> tuple[Field, ...]:
@@ -357,18 +347,6 @@ class _Optional(probatio.Optional):
     """A field of a schema that is shown under conditions."""
 
     visible: list[Condition] | None = None
-
-
-class _Number(NumberSelector):
-    """A box for a number; `clean` holds it against its limits, so that the error says what they are."""
-
-    @override
-    def __call__(self, data: Any) -> float:
-        """Return the number. Raises Invalid for anything else."""
-        try:
-            return float(data)
-        except (TypeError, ValueError) as err:
-            raise probatio.Invalid("expected a number") from err
 
 
 @dataclass(slots=True)
@@ -427,14 +405,7 @@ def number(
     config = NumberSelectorConfig(min=low, max=high, step=step, mode=mode)
     if unit:
         config["unit_of_measurement"] = unit
-    return _Number(config)
-
-
-def within(value: float, low: float, high: float) -> float:
-    """Return a number that is inside its limits. Raises InvalidInput."""
-    if low <= value <= high:
-        return value
-    raise InvalidInput("out_of_range", low=f"{low:,}", high=f"{high:,}")
+    return NumberSelector(config)
 
 
 def choice(
@@ -459,18 +430,13 @@ def switch(key: str) -> Field:
 
 def int_field(key: str, low: int, high: int, unit: str | None = None) -> Field:
     """Return a field for a whole number."""
-    return Field(
-        key=key, selector=number(low, high, 1, unit), clean=lambda value: int(within(value, low, high))
-    )
+    return Field(key=key, selector=number(low, high, 1, unit), clean=int)
 
 
 def fraction_field(key: str, high: float) -> Field:
     """Return a slider for a number from 0 to `high` in steps of 0.05."""
-    return Field(
-        key=key,
-        selector=number(0, high, 0.05, mode=NumberSelectorMode.SLIDER),
-        clean=lambda value: round(within(value, 0, high), 3),
-    )
+    slider = number(0, high, 0.05, mode=NumberSelectorMode.SLIDER)
+    return Field(key=key, selector=slider, clean=lambda value: round(value, 3))
 
 
 def span_field(key: str, *, days: bool = False) -> Field:
@@ -548,17 +514,6 @@ def placed_errors(fields: Iterable[Field], errors: Mapping[str, str]) -> dict[st
     return found
 
 
-def with_removals(fields: Iterable[Field], stored: Mapping[str, Any]) -> tuple[Field, ...]:
-    """Return the fields of a form, each secret that is saved followed by the switch that removes it."""
-    found: list[Field] = []
-    for field in fields:
-        found.append(field)
-        if field.secret and is_saved_secret(stored.get(field.key)):
-            removal = replace(switch(field.removal), section=field.section, visible=field.visible)
-            found.append(replace(removal, transient=True))
-    return tuple(found)
-
-
 def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Values:
     """Return the stored values of the fields that the form did not show.
 
@@ -571,7 +526,6 @@ def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mappi
         and field.key not in typed
         and field.is_hidden(typed)
         and not field.is_dropped(typed)
-        and not typed.get(field.removal)
     }
 
 
@@ -582,7 +536,7 @@ def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
     shown = {field.key: stored.get(field.key, defaults.get(field.key)) for field in fields}
     for field in fields:
         if field.secret and is_saved_secret(shown[field.key]):
-            shown[field.key] = ""
+            shown[field.key] = SAVED
     if FIELD_PATTERNS in shown:
         chosen = shown[const.CONF_DIRECT_ENTITIES]
         shown[FIELD_PATTERNS] = [value for value in chosen if is_pattern(value)]
@@ -604,11 +558,9 @@ def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str
     for field in fields:
         value = typed.get(field.key)
         if field.secret:
-            value, saved = str(value or "").strip(), stored.get(field.key)
-            stays = is_saved_secret(saved) and not typed.get(field.removal) and not field.is_dropped(typed)
-            if not value and stays:
-                value = str(saved)
-        if field.transient or not _is_filled(value):
+            value = str(value or "").strip()
+            value = stored.get(field.key) if value == SAVED else value
+        if not _is_filled(value):
             continue
         try:
             checked.values[field.key] = field.clean(value)

@@ -13,6 +13,7 @@ from pathlib import Path
 import re
 from typing import Any, Final, override
 
+import probatio
 import yaml
 
 from homeassistant.components import persistent_notification
@@ -294,8 +295,8 @@ def _take_options(made: Imported, options: Mapping[str, Any]) -> None:
         if value in (None, "", unchosen):
             continue
         try:
-            checked = check((fields[key],), {key: value}, {})
-        except TypeError, ValueError:
+            checked = check((fields[key],), {key: probatio.Schema(fields[key].selector)(value)}, {})
+        except probatio.Invalid, TypeError, ValueError:
             checked = Checked({}, {key: "invalid"}, {})
         if checked.errors:
             made.left.append(("import_option", {"option": name, "value": str(value)[:40]}))

@@ -4,32 +4,25 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, override
 
-import yarl
-
 from homeassistant import data_entry_flow
 from homeassistant.config_entries import (
     SOURCE_RECONFIGURE,
     ConfigEntry,
-    ConfigEntryState,
     ConfigFlowContext,
     ConfigFlowResult,
     FlowType,
     OptionsFlow,
 )
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.selector import SelectOptionDict, Selector, SelectSelector, SelectSelectorConfig
 from homeassistant.helpers.translation import async_get_translations
 
 from .. import const
-from ..connection import is_cloud
 from ..const import DEFAULTS, DOMAIN
 from ..errors import InvalidInput
-from ..inference.client import PRIMARY
-from ..inference.models import Dialect
 from ..knowledge.indexer import knowledge_collection, profile_collection
 from ..proactive.rules import RULE, TEMPLATES
-from ..safety.disclosure import DataPolicy
 from ..settings import async_part, is_own_api
 from .choices import async_labelled
 from .fields import (
@@ -43,7 +36,6 @@ from .fields import (
     kept_values,
     placed_errors,
     stored_values,
-    with_removals,
 )
 from .lists import (
     chat_options,
@@ -52,7 +44,7 @@ from .lists import (
     notify_selector,
 )
 from .message_rules import MAX_RULES, REMOVE, check_rule, rule_fields, rule_line, shown_rule
-from .schemas import EXAMPLES, EXPERT, PAGES, label_path
+from .schemas import EXAMPLES, EXPERT, PAGES
 
 DATABASE_KEYS = (
     const.CONF_VECTOR_HOST,
@@ -101,19 +93,6 @@ def check_sharing(
 
 HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
 """Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
-
-
-@callback
-def may_be_ollama(entry: ConfigEntry) -> bool:
-    """Return whether the agent's server can be one that has Ollama's own API."""
-    settings = {**DEFAULTS, **entry.data}
-    if settings[const.CONF_DIALECT] != "auto":
-        return bool(settings[const.CONF_DIALECT] == Dialect.OLLAMA)
-    known = None
-    if entry.state is ConfigEntryState.LOADED:
-        client = entry.runtime_data.router.primary
-        known = client.dialect
-    return known == Dialect.OLLAMA if known else not is_cloud(settings[const.CONF_BASE_URL])
 
 
 async def async_with_choices(
@@ -179,16 +158,12 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
 
     async_step_always_open = async_step_vector_save  # Home Assistant requires a step for each menu.
 
-    def _fields(self, page: str) -> tuple[Field, ...]:
-        ollama = may_be_ollama(self.edited().connection)
-        return tuple(field for field in self.pages[page] if ollama or not field.only_ollama)
-
     async def async_page(self, page: str, user_input: dict[str, Any] | None) -> Any:
         """Show a page, or save its values; a check with findings asks first."""
         entry, name, stored = self.edited()
-        fields = with_removals(await async_with_choices(self.hass, self._fields(page), stored), stored)
+        fields = await async_with_choices(self.hass, self.pages[page], stored)
         shown = stored_values(fields, stored)
-        notes = {**EXAMPLES, "agent": name, "withheld": await self._async_withheld()}
+        notes = {**EXAMPLES, "agent": name}
         if user_input is None:
             typed = self._typed if self._page == page else {}
             return self.async_show_form(
@@ -209,11 +184,7 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
                 step_id=page,
                 data_schema=form(fields, shown, errors),
                 errors=errors,
-                description_placeholders={
-                    **notes,
-                    **checked.placeholders,
-                    "field": await self._async_field_name(fields, checked.errors),
-                },
+                description_placeholders={**notes, **checked.placeholders},
             )
         self._page, self._typed, self._tried = page, shown, {**kept, **checked.values}
         self._reports = checked.reports
@@ -229,20 +200,11 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
 
     async def _async_store(self) -> Any:
         """Store the values of the page beside those of the others, and show the menu again."""
-        of_page = {field.key for field in self._fields(self._page)}
+        of_page = {field.key for field in self.pages[self._page]}
         others = {key: value for key, value in self.edited().stored.items() if key not in of_page}
         await self.async_save({**others, **self._tried})
         self._typed, self._page, self._has_saved = {}, "", True
         return await self.async_back()
-
-    async def _async_field_name(self, fields: Iterable[Field], errors: Mapping[str, str]) -> str:
-        """Return the name of the first wrong field that is in a section, where no error can mark it."""
-        wrong = next((field.key for field in fields if field.section and field.key in errors), None)
-        if wrong is None:
-            return ""
-        language = await async_language(self.hass)
-        texts = await async_get_translations(self.hass, language, "options", {DOMAIN})
-        return texts.get(f"component.{DOMAIN}.options.step.{label_path(wrong)}", wrong) + ": "
 
     async def async_show_pages(self, menu: str, pages: Iterable[str]) -> Any:
         """Show a menu; after something was saved it says so and offers to end."""
@@ -257,15 +219,6 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         language = await async_language(self.hass)
         texts = await async_get_translations(self.hass, language, "selector", {DOMAIN})
         return texts.get(f"component.{DOMAIN}.selector.page_notes.options.{name}", "")
-
-    async def _async_withheld(self) -> str:
-        """Return a paragraph about data that an external model does not receive, or an empty text."""
-        entry = self.edited().connection
-        settings = {**DEFAULTS, **entry.data, **entry.options}
-        if DataPolicy(settings).of(PRIMARY).people:
-            return ""
-        note = await self._async_note("withheld")
-        return "\n\n" + note.replace("{host}", yarl.URL(settings[const.CONF_BASE_URL]).host or "")
 
 
 def add_page_steps(flow: type[OptionPages], pages: Iterable[str]) -> None:

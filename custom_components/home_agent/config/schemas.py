@@ -1,7 +1,6 @@
 """The pages as tables: which fields each has, in which order."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from homeassistant.helpers.selector import (
@@ -52,7 +51,6 @@ from .fields import (
     switch,
     text,
     texts,
-    within,
 )
 from .lists import (
     chats_selector,
@@ -261,11 +259,7 @@ HIGHEST_PRICE: Final = 10_000
 
 
 def _price(key: str) -> Field:
-    return Field(
-        key=key,
-        selector=number(0, HIGHEST_PRICE, 0.001),
-        clean=lambda value: within(float(value), 0, HIGHEST_PRICE),
-    )
+    return Field(key=key, selector=number(0, HIGHEST_PRICE, 0.001))
 
 
 def keep_alive(key: str) -> Field:
@@ -282,8 +276,8 @@ LLM: Final = (
     fraction_field(const.CONF_TEMPERATURE, 2),
     fraction_field(const.CONF_TOP_P, 1),
     int_field(const.CONF_MAX_TOKENS, 1, 100_000, TOKENS),
-    replace(keep_alive(const.CONF_KEEP_ALIVE), only_ollama=True),
-    replace(int_field(const.CONF_NUM_CTX, 512, 2_000_000, TOKENS), only_ollama=True),
+    keep_alive(const.CONF_KEEP_ALIVE),
+    int_field(const.CONF_NUM_CTX, 512, 2_000_000, TOKENS),
     Field(
         key=const.CONF_REASONING_EFFORT,
         selector=choice("reasoning_effort", REASONING_EFFORTS, free=True),
