@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config import options
 from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.config.schemas import PAGES
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
@@ -18,8 +17,7 @@ from tests.helpers.checks import every
 from tests.helpers.options_pages import (
     FILLED,
     STORED,
-    all_fields_sent,  # noqa: F401 - fixtures
-    entry,  # noqa: F401
+    entry,  # noqa: F401 - a fixture
     is_saved,
     page,
     save,
@@ -31,7 +29,6 @@ from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
 FALLBACK_FIELDS = ("fallback_llm_base_url", "fallback_llm_api_key", "fallback_llm_model")
-pytestmark = pytest.mark.usefixtures("all_fields_sent")
 
 
 @pytest.fixture(autouse=True)
@@ -126,44 +123,15 @@ async def test_limits_of_numbers(hass: HomeAssistant, entry: MockConfigEntry) ->
                 await save(hass, entry, name, {key: value})
 
 
-async def test_what_was_hidden_is_kept(
-    hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A form of 2026.11 leaves out what it does not show; it is there again when it is shown again."""
-    monkeypatch.setattr(options, "HIDES_FIELDS", True)
-    chroma = {"vector_db_host": "chroma.local", "vector_db_auth_token": "secret-token"}
-    stored = {"vector_db_backend": "chroma", "vector_db_top_k": 7, **chroma}
-    hass.config_entries.async_update_entry(entry, options=stored)
-    await save(hass, entry, "vector_store", {"vector_db_backend": "embedded"})
-    assert dict(entry.options) == {"vector_db_backend": "embedded", **chroma}
-    typed = {"vector_db_backend": "embedded", "vector_db_collection": "my home"}
-    result = await save(hass, entry, "vector_store", typed)
+async def test_a_section_opens_where_something_is_wrong(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    result = await save(hass, entry, "vector_store", {"vector_db_collection": "my home"})
     assert result["errors"] == {"collections": "invalid_collection"}
     assert result["data_schema"]
     opened = {
         str(key): part for key, part in result["data_schema"].schema.items() if isinstance(part, section)
     }
-    assert {key: part.options["collapsed"] for key, part in opened.items()} == {
-        "chroma": True,
-        "collections": False,
-    }
-    assert shown(result)["vector_db_host"] == "chroma.local"
-    assert shown(result)["vector_db_auth_token"] not in (None, "secret-token")
-
-
-async def test_what_belongs_to_an_emptied_field_goes(
-    hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A fallback whose address is emptied leaves no key behind."""
-    monkeypatch.setattr(options, "HIDES_FIELDS", True)
-    stored = {
-        "fallback_llm_base_url": "http://127.0.0.1:1/v1",
-        "fallback_llm_model": "m",
-        "fallback_llm_api_key": KEY,
-    }
-    hass.config_entries.async_update_entry(entry, options=stored)
-    await save(hass, entry, "web", {"cloud_send_profile": True})
-    assert dict(entry.options) == {"cloud_send_profile": True}
+    collapsed = {key: part.options["collapsed"] for key, part in opened.items()}
+    assert collapsed == {"chroma": True, "collections": False}
 
 
 REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
@@ -218,17 +186,8 @@ async def test_fallback_is_reached_and_completed(
 SECRETS = [(page, field.key) for page, fields in PAGES.items() for field in fields if field.secret]
 
 
-@pytest.mark.parametrize("hides", [True, False])
-async def test_saved_secrets(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    *,
-    model_server: ModelServer,
-    monkeypatch: pytest.MonkeyPatch,
-    hides: bool,
-) -> None:
+async def test_saved_secrets(hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer) -> None:
     """A saved secret is not shown, stays while nothing else is typed, and goes with an emptied field."""
-    monkeypatch.setattr(options, "HIDES_FIELDS", hides)
     server = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
     for name, key in every(SECRETS):
         await _keeps_a_secret(hass, entry, name, key, server if key in FALLBACK_FIELDS else {})

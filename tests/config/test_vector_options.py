@@ -9,14 +9,14 @@ from custom_components.home_agent.config import checks
 from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import HomeAssistant
-from tests.helpers.options_pages import all_fields_sent, is_saved, page, save, shown  # noqa: F401
+from tests.helpers.options_pages import is_saved, page, save, shown
 from tests.servers.chroma import ChromaServer
 from tests.servers.chroma_stand_in import ChromaStandIn
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
-pytestmark = pytest.mark.usefixtures("house", "all_fields_sent")
+pytestmark = pytest.mark.usefixtures("house")
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Fields of forms: with which selector, kept how; and forms made and checked of them."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field as attribute, replace
 from datetime import timedelta
 import re
@@ -285,8 +285,6 @@ def is_pattern(value: str) -> bool:
 
 
 type Values = dict[str, Any]
-type Condition = dict[str, Any]
-"""When a field is shown: the name of another `field`, an `operator` (in, exists), and for in its `value`."""
 
 FIELD_PATTERNS: Final = "direct_patterns"
 """Field of the form only: its patterns are stored with the entities, under `direct_entities`."""
@@ -306,47 +304,13 @@ class Field:
     show: Callable[[Any], Any] = lambda value: value
     required: bool = False
     secret: bool = False
-    visible: tuple[Condition, ...] = ()
     section: str = ""
     """The collapsed part of the page that has the field; empty for the page itself."""
-
-    def is_hidden(self, typed: Mapping[str, Any]) -> bool:
-        """Return whether a form with these values does not show the field."""
-        return not all(_holds(condition, typed) for condition in self.visible)
-
-    def is_dropped(self, typed: Mapping[str, Any]) -> bool:
-        """Return whether the field that this one belongs to was cleared, which removes its value as well."""
-        return any("value" not in condition and not _holds(condition, typed) for condition in self.visible)
-
-
-def shown_if(field: str, values: Iterable[Any], *fields: Field) -> tuple[Field, ...]:
-    """Return fields that are shown only while another one has one of these values; none: while it is filled.
-
-    Home Assistant hides fields since 2026.11; before, they are always shown.
-    """
-    listed = list(values)
-    condition: Condition = (
-        {"field": field, "operator": "in", "value": listed}
-        if listed
-        else {"field": field, "operator": "exists"}
-    )
-    return tuple(replace(each, visible=(condition, *each.visible)) for each in fields)
 
 
 def in_section(name: str, *fields: Field) -> tuple[Field, ...]:
     """Return fields that stand in a collapsed section of their page."""
     return tuple(replace(field, section=name) for field in fields)
-
-
-def _holds(condition: Condition, typed: Mapping[str, Any]) -> bool:
-    value = typed.get(condition["field"])
-    return value in condition["value"] if "value" in condition else value not in (None, "")
-
-
-class _Optional(probatio.Optional):
-    """A field of a schema that is shown under conditions."""
-
-    visible: list[Condition] | None = None
 
 
 @dataclass(slots=True)
@@ -458,34 +422,20 @@ def form(fields: Iterable[Field], shown: Mapping[str, Any], opened: Collection[s
 
     They are suggestions, no defaults: a field that is emptied comes back empty.
     """
-    listed = list(fields)
-    schema: dict[probatio.Marker, Any] = {}
-    for name, group in _groups(listed):
-        if not name:
-            schema |= {_marker(field, shown.get(field.key)): field.selector for field in group}
-            continue
-        inside = {field.key for field in group}
-        outer = tuple(condition for condition in group[0].visible if condition["field"] not in inside)
-        own = [
-            replace(field, visible=tuple(each for each in field.visible if each not in outer))
-            for field in group
-        ]
-        marker = _Optional(name)
-        marker.visible = list(outer) or None
-        schema[marker] = data_entry_flow.section(
-            probatio.Schema({_marker(field, shown.get(field.key)): field.selector for field in own}),
-            {"collapsed": name not in opened},
-        )
+    fields = list(fields)
+
+    def of_section(name: str) -> dict[probatio.Marker, Any]:
+        found: dict[probatio.Marker, Any] = {}
+        for field in (field for field in fields if field.section == name):
+            kind = probatio.Required if field.required else probatio.Optional
+            found[kind(field.key, description={"suggested_value": shown.get(field.key)})] = field.selector
+        return found
+
+    schema = of_section("")
+    for name in dict.fromkeys(field.section for field in fields if field.section):
+        inside = probatio.Schema(of_section(name))
+        schema[probatio.Optional(name)] = data_entry_flow.section(inside, {"collapsed": name not in opened})
     return probatio.Schema(schema)
-
-
-def _groups(fields: Iterable[Field]) -> Iterator[tuple[str, list[Field]]]:
-    """Yield the fields by section, in the order of the page; those without a section stand alone."""
-    by_section: dict[str, list[Field]] = {}
-    for field in fields:
-        by_section.setdefault(field.section or field.key, []).append(field)
-    for group in by_section.values():
-        yield group[0].section, group
 
 
 def flat(fields: Iterable[Field], typed: Mapping[str, Any]) -> Values:
@@ -496,15 +446,6 @@ def flat(fields: Iterable[Field], typed: Mapping[str, Any]) -> Values:
     return found
 
 
-def _marker(field: Field, value: Any) -> probatio.Marker:
-    description = {"suggested_value": value}
-    if field.required:
-        return probatio.Required(field.key, description=description)
-    marker = _Optional(field.key, description=description)
-    marker.visible = list(field.visible) or None
-    return marker
-
-
 def placed_errors(fields: Iterable[Field], errors: Mapping[str, str]) -> dict[str, str]:
     """Return errors by what the browser can mark: a field or a section, and base for another page's field."""
     places = {field.key: field.section or field.key for field in fields}
@@ -512,21 +453,6 @@ def placed_errors(fields: Iterable[Field], errors: Mapping[str, str]) -> dict[st
     for key, error in errors.items():
         found.setdefault(places.get(key, "base"), error)
     return found
-
-
-def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Values:
-    """Return the stored values of the fields that the form did not show.
-
-    What belongs to a field that was emptied goes with it, so that no key of a server stays behind.
-    """
-    return {
-        field.key: stored[field.key]
-        for field in fields
-        if field.key in stored
-        and field.key not in typed
-        and field.is_hidden(typed)
-        and not field.is_dropped(typed)
-    }
 
 
 def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:

@@ -42,7 +42,6 @@ from .fields import (
     choice,
     clean_names,
     clean_span,
-    shown_if,
     shown_span,
     stripped,
     switch,
@@ -102,16 +101,12 @@ def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
     if template.asks or rule.get(ASK):
         fields += (
             Field(key=ASK, selector=choice("proposed_action", PROPOSED)),
-            *shown_if(
-                ASK,
-                (),
-                Field(
-                    key=ASK_ENTITIES,
-                    selector=EntitySelector(EntitySelectorConfig(domain=_ABLE, multiple=True)),
-                    clean=_entities,
-                ),
-                switch(ALOUD),
+            Field(
+                key=ASK_ENTITIES,
+                selector=EntitySelector(EntitySelectorConfig(domain=_ABLE, multiple=True)),
+                clean=_entities,
             ),
+            switch(ALOUD),
         )
     return fields
 

@@ -33,7 +33,6 @@ from .fields import (
     check,
     flat,
     form,
-    kept_values,
     placed_errors,
     stored_values,
 )
@@ -89,10 +88,6 @@ def check_sharing(
             if place in theirs and theirs[place][1] != alike and field in page:
                 key = "memories_shared" if option == const.CONF_MEMORY_COLLECTION else "collection_shared"
                 checked.fail(field, InvalidInput(key, agent=other.title, collection=place[-1]))
-
-
-HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
-"""Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
 
 
 async def async_with_choices(
@@ -171,22 +166,20 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
             )
         typed = flat(fields, user_input)
         checked = check(fields, typed, stored)
-        kept = kept_values(fields, typed, stored) if HIDES_FIELDS else {}
-        shown = {key: shown[key] for key in kept} | typed
         if page_check := (await async_part(self.hass, "config.checks")).CHECKS.get(page):
             await page_check(self.hass, entry, checked, stored)
         of_page = [field.key for field in fields]
         if not checked.errors:
-            check_sharing(self.hass, entry, {**checked.others, **kept, **checked.values}, of_page, checked)
+            check_sharing(self.hass, entry, {**checked.others, **checked.values}, of_page, checked)
         if checked.errors:
             errors = placed_errors(fields, checked.errors)
             return self.async_show_form(
                 step_id=page,
-                data_schema=form(fields, shown, errors),
+                data_schema=form(fields, typed, errors),
                 errors=errors,
                 description_placeholders={**notes, **checked.placeholders},
             )
-        self._page, self._typed, self._tried = page, shown, {**kept, **checked.values}
+        self._page, self._typed, self._tried = page, typed, checked.values
         self._reports = checked.reports
         return self._report() if self._reports else await self._async_store()
 

@@ -45,7 +45,6 @@ from .fields import (
     key,
     normalise_url,
     number,
-    shown_if,
     span_field,
     stripped,
     switch,
@@ -164,7 +163,8 @@ PERMISSIONS: Final = (
 
 MEMORY: Final = (
     switch(const.CONF_MEMORY),
-    *shown_if(const.CONF_MEMORY, (True,), switch(const.CONF_MEMORY_EXTRACTION), switch(const.CONF_LEARNING)),
+    switch(const.CONF_MEMORY_EXTRACTION),
+    switch(const.CONF_LEARNING),
     switch(const.CONF_PROFILE),
     Field(key=const.CONF_DEVICE_PERSONS, selector=owners_selector(), clean=clean_owners),
 )
@@ -172,11 +172,7 @@ MEMORY: Final = (
 MESSAGES: Final = (
     Field(key=const.CONF_NOTIFY_TARGETS, selector=notify_selector([]), clean=clean_targets),
     switch(const.CONF_TELEGRAM),
-    *shown_if(
-        const.CONF_TELEGRAM,
-        (True,),
-        Field(key=const.CONF_TELEGRAM_CHATS, selector=chats_selector([]), clean=clean_chats),
-    ),
+    Field(key=const.CONF_TELEGRAM_CHATS, selector=chats_selector([]), clean=clean_chats),
     Field(
         key=CONF_ANNOUNCE_EXCLUDED,
         selector=EntitySelector(
@@ -185,11 +181,7 @@ MESSAGES: Final = (
         clean=clean_names,
     ),
     switch(const.CONF_PROACTIVE),
-    *shown_if(
-        const.CONF_PROACTIVE,
-        (True,),
-        switch(const.CONF_PROACTIVE_SUGGESTIONS),
-    ),
+    switch(const.CONF_PROACTIVE_SUGGESTIONS),
     *in_section(
         "quiet_hours",
         Field(key=const.CONF_PROACTIVE_QUIET_START, selector=TimeSelector()),
@@ -200,36 +192,20 @@ MESSAGES: Final = (
 
 WEB: Final = (
     Field(key=const.CONF_SEARCH_PROVIDER, selector=choice("search_provider", const.SEARCH_PROVIDERS)),
-    *shown_if(
-        const.CONF_SEARCH_PROVIDER,
-        const.SEARCH_PROVIDERS[1:],
-        Field(key=const.CONF_SEARCH_URL, selector=text(), clean=normalise_url),
-    ),
-    *shown_if(
-        const.CONF_SEARCH_PROVIDER,
-        (const.SEARCH_TAVILY, const.SEARCH_SEARXNG),
-        Field(key=const.CONF_SEARCH_KEY, selector=key(), secret=True),
-    ),
+    Field(key=const.CONF_SEARCH_URL, selector=text(), clean=normalise_url),
+    Field(key=const.CONF_SEARCH_KEY, selector=key(), secret=True),
     *in_section(
         "external",
         switch(const.CONF_EXTERNAL),
-        *shown_if(
-            const.CONF_EXTERNAL,
-            (True,),
-            Field(key=const.CONF_EXTERNAL_BASE_URL, selector=text(), clean=normalise_url),
-            Field(key=const.CONF_EXTERNAL_API_KEY, selector=key(), secret=True),
-            Field(key=const.CONF_EXTERNAL_MODEL, selector=text(), clean=stripped),
-        ),
+        Field(key=const.CONF_EXTERNAL_BASE_URL, selector=text(), clean=normalise_url),
+        Field(key=const.CONF_EXTERNAL_API_KEY, selector=key(), secret=True),
+        Field(key=const.CONF_EXTERNAL_MODEL, selector=text(), clean=stripped),
     ),
     *in_section(
         "fallback",
         Field(key=const.CONF_FALLBACK_BASE_URL, selector=text(), clean=normalise_url),
-        *shown_if(
-            const.CONF_FALLBACK_BASE_URL,
-            (),
-            Field(key=const.CONF_FALLBACK_API_KEY, selector=key(), secret=True),
-            Field(key=const.CONF_FALLBACK_MODEL, selector=text(), clean=stripped),
-        ),
+        Field(key=const.CONF_FALLBACK_API_KEY, selector=key(), secret=True),
+        Field(key=const.CONF_FALLBACK_MODEL, selector=text(), clean=stripped),
     ),
     *in_section(
         "privacy",
@@ -315,31 +291,19 @@ VECTOR_STORE: Final = (
         key=const.CONF_EMBEDDING_PROVIDER,
         selector=choice("embedding_provider", const.EMBEDDING_PROVIDERS),
     ),
-    *shown_if(
-        const.CONF_EMBEDDING_PROVIDER,
-        (const.EMBEDDING_OPENAI, const.EMBEDDING_OLLAMA),
-        Field(key=const.CONF_EMBEDDING_BASE_URL, selector=text(), clean=normalise_url),
-        Field(key=const.CONF_EMBEDDING_MODEL, selector=text(), clean=stripped),
-        Field(key=const.CONF_EMBEDDING_API_KEY, selector=key(), secret=True),
-    ),
-    *shown_if(
-        const.CONF_EMBEDDING_PROVIDER,
-        (const.EMBEDDING_OLLAMA,),
-        keep_alive(const.CONF_EMBEDDING_KEEP_ALIVE),
-    ),
+    Field(key=const.CONF_EMBEDDING_BASE_URL, selector=text(), clean=normalise_url),
+    Field(key=const.CONF_EMBEDDING_MODEL, selector=text(), clean=stripped),
+    Field(key=const.CONF_EMBEDDING_API_KEY, selector=key(), secret=True),
+    keep_alive(const.CONF_EMBEDDING_KEEP_ALIVE),
     Field(key=const.CONF_VECTOR_BACKEND, selector=choice("vector_backend", const.BACKENDS)),
-    *shown_if(
-        const.CONF_VECTOR_BACKEND,
-        (const.BACKEND_CHROMA,),
-        *in_section(
-            "chroma",
-            Field(key=const.CONF_VECTOR_HOST, selector=text(), clean=stripped),
-            int_field(const.CONF_VECTOR_PORT, 1, 65_535),
-            switch(const.CONF_VECTOR_SSL),
-            Field(key=const.CONF_VECTOR_TOKEN, selector=key(), secret=True),
-            Field(key=const.CONF_VECTOR_TENANT, selector=text(), clean=stripped),
-            Field(key=const.CONF_VECTOR_DATABASE, selector=text(), clean=stripped),
-        ),
+    *in_section(
+        "chroma",
+        Field(key=const.CONF_VECTOR_HOST, selector=text(), clean=stripped),
+        int_field(const.CONF_VECTOR_PORT, 1, 65_535),
+        switch(const.CONF_VECTOR_SSL),
+        Field(key=const.CONF_VECTOR_TOKEN, selector=key(), secret=True),
+        Field(key=const.CONF_VECTOR_TENANT, selector=text(), clean=stripped),
+        Field(key=const.CONF_VECTOR_DATABASE, selector=text(), clean=stripped),
     ),
     *in_section(
         "collections",
@@ -354,15 +318,11 @@ VECTOR_STORE: Final = (
 
 HISTORY: Final = (
     switch(const.CONF_HISTORY),
-    *shown_if(
-        const.CONF_HISTORY,
-        (True,),
-        int_field(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
-        int_field(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000, TOKENS),
-        switch(const.CONF_HISTORY_PERSIST),
-        int_field(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
-        switch(const.CONF_HISTORY_SUMMARIZE),
-    ),
+    int_field(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
+    int_field(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000, TOKENS),
+    switch(const.CONF_HISTORY_PERSIST),
+    int_field(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
+    switch(const.CONF_HISTORY_SUMMARIZE),
     switch(const.CONF_SESSION_PERSISTENCE),
     int_field(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
 )
@@ -371,18 +331,10 @@ _INFLUXDB: Final = (
     Field(key=const.CONF_INFLUX_VERSION, selector=choice("influxdb_version", const.INFLUX_VERSIONS)),
     Field(key=const.CONF_INFLUX_URL, selector=text(), clean=normalise_url),
     Field(key=const.CONF_INFLUX_DATABASE, selector=text(), clean=stripped),
-    *shown_if(
-        const.CONF_INFLUX_VERSION,
-        (const.INFLUX_2,),
-        Field(key=const.CONF_INFLUX_ORG, selector=text(), clean=stripped),
-        Field(key=const.CONF_INFLUX_TOKEN, selector=key(), secret=True),
-    ),
-    *shown_if(
-        const.CONF_INFLUX_VERSION,
-        (const.INFLUX_1,),
-        Field(key=const.CONF_INFLUX_USERNAME, selector=text(), clean=stripped),
-        Field(key=const.CONF_INFLUX_PASSWORD, selector=key(), secret=True),
-    ),
+    Field(key=const.CONF_INFLUX_ORG, selector=text(), clean=stripped),
+    Field(key=const.CONF_INFLUX_TOKEN, selector=key(), secret=True),
+    Field(key=const.CONF_INFLUX_USERNAME, selector=text(), clean=stripped),
+    Field(key=const.CONF_INFLUX_PASSWORD, selector=key(), secret=True),
 )
 
 MEMORY_DETAILS: Final = (
@@ -404,17 +356,13 @@ MEMORY_DETAILS: Final = (
     *in_section(
         "learning",
         Field(key=const.CONF_LEARNING_SOURCE, selector=choice("learning_source", const.LEARNING_SOURCES)),
-        *shown_if(const.CONF_LEARNING_SOURCE, (const.SOURCE_INFLUXDB,), *_INFLUXDB),
+        *_INFLUXDB,
     ),
 )
 
 PROMPT: Final = (
     switch(const.CONF_PROMPT_USE_DEFAULT),
-    *shown_if(
-        const.CONF_PROMPT_USE_DEFAULT,
-        (False,),
-        Field(key=const.CONF_PROMPT_CUSTOM, selector=TemplateSelector(), clean=stripped),
-    ),
+    Field(key=const.CONF_PROMPT_CUSTOM, selector=TemplateSelector(), clean=stripped),
     switch(const.CONF_PROMPT_LABELS),
 )
 
