@@ -89,7 +89,6 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         self._data: dict[str, Any] = {}
         self._chosen: dict[str, Any] = {}
         self._models: list[str] = []
-        self._sizes: Mapping[str, int] = {}
 
     @staticmethod
     @callback
@@ -178,7 +177,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
                 checked.fail(FIELDS[err.part], err)
             else:
                 checked.values[const.CONF_BASE_URL] = server.base_url
-                self._models, self._sizes = server.models, server.sizes
+                self._models = server.models
         if checked.errors:
             return self._show_connection(step_id, typed, checked)
         self._connection_step, self._typed, self._data = step_id, typed, checked.values
@@ -253,7 +252,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     async def _async_model_fields(self) -> tuple[Field, ...]:
         at_home = not is_cloud(self._data[const.CONF_BASE_URL])
         language = await async_language(self.hass)
-        offered = async_options(self.hass, language, self._models, self._sizes, at_home=at_home)
+        offered = async_options(self.hass, language, self._models, at_home=at_home)
         return (model_field(await offered),)
 
     def _show_model(self, schema: probatio.Schema, checked: Checked | None = None) -> ConfigFlowResult:

@@ -140,13 +140,6 @@ async def test_models_that_do_well_come_first(hass: HomeAssistant, model_server:
     assert result["last_step"] is False
 
 
-async def test_the_server_tells_the_size(hass: HomeAssistant, model_server: ModelServer) -> None:
-    listed = [{"name": "my-own", "model": "my-own", "size": 4_700_000_000}]
-    model_server.on(on_path("/api/tags"), status(200, {"models": listed}))
-    result = await start(hass, {"llm_base_url": model_server.ollama_url})
-    assert labels_of(result, "llm_model") == {"my-own": "my-own: about 7 GB"}
-
-
 # The test of a model
 
 

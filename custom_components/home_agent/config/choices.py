@@ -55,7 +55,6 @@ from ..safety.rules import (
     WHOM,
     Effect,
     Rule,
-    RuleSet,
     Span,
     as_texts,
 )
@@ -274,7 +273,7 @@ async def async_check_choices(hass: HomeAssistant, checked: Checked, stored: Map
     labels = await async_labels(hass, options)
     new = [item for item in checked.values.get(CONF_POLICY_CHOICES, []) if item not in before]
     for item in new:
-        async for error in _problems(hass, item, options, labels):
+        async for error in _problems(hass, item, options):
             checked.fail(CONF_POLICY_CHOICES, error)
     if opening := [item for item in new if _opens(hass, item)]:
         lines = (" \u00b7 ".join(_words(hass, item, labels)) for item in opening)
@@ -320,7 +319,7 @@ def _opens(hass: HomeAssistant, item: Mapping[str, Any]) -> bool:
 
 
 async def _problems(
-    hass: HomeAssistant, item: Mapping[str, Any], options: Mapping[str, Any], labels: Labels
+    hass: HomeAssistant, item: Mapping[str, Any], options: Mapping[str, Any]
 ) -> AsyncIterator[InvalidInput]:
     """Yield what is wrong with a rule: what does not exist, and what can never be meant."""
     presence, whom = item.get(PRESENCE, ""), item.get(WHOM, ())
@@ -339,22 +338,5 @@ async def _problems(
         if name != person or person not in owners:
             yield InvalidInput("choice_without_user", name=state.name[:60])
     for entity_id in item.get(ENTITIES, ()):
-        state, entry = hass.states.get(entity_id), er.async_get(hass).async_get(entity_id)
-        if state is None and entry is None:
+        if hass.states.get(entity_id) is None and er.async_get(hass).async_get(entity_id) is None:
             yield InvalidInput("choice_unknown", name=entity_id[:60])
-            continue
-        domain, device_class = entity_id.partition(".")[0], None
-        if state is not None:
-            device_class = state.attributes.get("device_class")
-        elif entry is not None:
-            device_class = entry.device_class or entry.original_device_class
-        services = [Effect(domain, service, entity_id, device_class) for service in DOMAINS[domain].services]
-        fitting = {
-            KINDS: any(map(RuleSet(item.get(KINDS, ())).fits, services)),
-            ACTIONS: any(
-                PICKED_ACTIONS[name].fits(each) for name in item.get(ACTIONS, ()) for each in services
-            ),
-        }
-        for field in (field for field, fits in fitting.items() if item.get(field) and not fits):
-            names = ", ".join(labels.by_field[field].get(name, name) for name in item[field])
-            yield InvalidInput("choice_not_for", name=names[:200], entity=state.name if state else entity_id)

@@ -15,15 +15,17 @@ from homeassistant.config_entries import (
 )
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
-from homeassistant.helpers.selector import SelectOptionDict, Selector, SelectSelector, SelectSelectorConfig
+from homeassistant.helpers.selector import SelectOptionDict, Selector
 from homeassistant.helpers.translation import async_get_translations
 
 from .. import const
+from ..channels.telegram import CHAT
 from ..const import DEFAULTS, DOMAIN
 from ..errors import InvalidInput
 from ..knowledge.indexer import knowledge_collection, profile_collection
 from ..proactive.rules import RULE, TEMPLATES
 from ..settings import async_part, is_own_api
+from ..tools.recipients import TARGETS
 from .choices import async_labelled
 from .fields import (
     Checked,
@@ -36,12 +38,7 @@ from .fields import (
     placed_errors,
     stored_values,
 )
-from .lists import (
-    chat_options,
-    chats_selector,
-    notify_options,
-    notify_selector,
-)
+from .lists import chat_options, notify_options, of_persons, offered
 from .message_rules import MAX_RULES, REMOVE, check_rule, rule_fields, rule_line, shown_rule
 from .schemas import EXAMPLES, EXPERT, PAGES
 
@@ -100,19 +97,20 @@ async def async_with_choices(
         if not is_own_api(api.id)
     ]
     selectors: dict[str, Selector[Any]] = {
-        const.CONF_LLM_APIS: SelectSelector(
-            SelectSelectorConfig(options=apis, multiple=True, custom_value=True)
+        const.CONF_LLM_APIS: offered(apis, multiple=True),
+        const.CONF_NOTIFY_TARGETS: of_persons(
+            const.CONF_NOTIFY_TARGETS, TARGETS, offered(notify_options(hass), multiple=True)
         ),
-        const.CONF_NOTIFY_TARGETS: notify_selector(notify_options(hass)),
-        const.CONF_TELEGRAM_CHATS: chats_selector(chat_options(hass)),
+        const.CONF_TELEGRAM_CHATS: of_persons(const.CONF_TELEGRAM_CHATS, CHAT, offered(chat_options(hass))),
     }
-    offered = []
-    for field in fields:
-        if field.key in selectors:
-            offered.append(replace(field, selector=selectors[field.key]))
-        else:
-            offered.append(await async_labelled(hass, field, options))
-    return tuple(offered)
+    return tuple(
+        [
+            replace(field, selector=selectors[field.key])
+            if field.key in selectors
+            else await async_labelled(hass, field, options)
+            for field in fields
+        ]
+    )
 
 
 class Edited(NamedTuple):

@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 import json
-from math import ceil
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +29,6 @@ from ..runtime import DATA_SHARED, SharedData
 
 GOOD, USABLE = 85, 70
 """Means of the three measurements, in percent, from which a model is recommended, and makes few mistakes."""
-CONTEXT_GIGABYTES: Final = 1.5
 NO_CHAT_MODELS: Final = (
     *("embed", "whisper", "tts", "rerank", "moderation", "dall-e", "image", "bge-", "clip", "minilm"),
     *("transcribe", "realtime", "audio", "guard"),
@@ -89,19 +87,17 @@ def ranked(models: Iterable[str]) -> list[str]:
 
 
 async def async_options(
-    hass: HomeAssistant, language: str, models: Sequence[str], sizes: Mapping[str, int], *, at_home: bool
+    hass: HomeAssistant, language: str, models: Sequence[str], *, at_home: bool
 ) -> list[SelectOptionDict]:
     """Return the models as a form offers them, with what is known about each.
 
-    `sizes` are in bytes. How much memory a model needs matters only `at_home`.
+    How much memory a model needs matters only `at_home`.
     """
     options: list[SelectOptionDict] = []
     for model in ranked(models):
         row, label = measured(model), model
-        gigabytes = row.gigabytes if row and at_home else None
-        if at_home and gigabytes is None and sizes.get(model):
-            gigabytes = ceil(sizes[model] / 1e9 * 1.1 + CONTEXT_GIGABYTES)
-        if row is not None or gigabytes is not None:
+        if row is not None:
+            gigabytes = row.gigabytes if at_home else None
             key = f"model_{_grade(row)}" if gigabytes is None else f"model_{_grade(row)}_memory"
             label = await async_phrase(hass, language, key, model=model, gigabytes=str(gigabytes))
         options.append(SelectOptionDict(value=model, label=label))
@@ -136,25 +132,13 @@ EMBEDDING_ERROR_KEYS: Final = _ERROR_KEYS | {
     ErrorKind.CONTEXT_TOO_LONG: "embedding_failed",
     ErrorKind.MODEL_NOT_FOUND: "model_not_found",
 }
-_TELLING: Final = (
-    "no_model_list",
-    "not_an_llm_server",
-    "server_error",
-    "rate_limited",
-    "invalid_auth",
-    "key_needed",
-)
-"""Errors of several addresses of one server, the one worth showing last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(NamedTuple):
     """A model server that answered: its completed address and the models it lists."""
 
     base_url: str
     models: list[str]
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    """The sizes of the models' files in bytes, where the server tells them."""
 
 
 @callback
@@ -185,25 +169,21 @@ async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
     async with _explained(typed, _LIST_ERROR_KEYS, LIST_SECONDS):
         dialect = (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
     known = replace(typed, dialect=dialect)
-    failures: list[InvalidInput] = []
+    failure: InvalidInput | None = None
     for url in candidates(known):
+        candidate = replace(known, base_url=url)
         try:
-            return await _async_list(hass, replace(known, base_url=url))
+            async with _explained(candidate, _LIST_ERROR_KEYS, LIST_SECONDS):
+                listed = await ModelClient(async_get_clientsession(hass), candidate).model_list()
+            return Server(url, [model["id"] for model in listed])
         except InvalidInput as err:
-            if err.key not in _TELLING:
-                raise
-            failures.append(err)
-    failure = max(failures, key=lambda err: _TELLING.index(err.key))
+            failure = err if failure is None or failure.key == "no_model_list" else failure
+            if err.key in ("cannot_connect", "timeout"):
+                break
+    assert failure is not None  # there is always a candidate
     if failure.key == "no_model_list" and (typed.dialect != "auto" or known.dialect == Dialect.AZURE):
         return Server(typed.base_url, [])
     raise failure
-
-
-async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> Server:
-    async with _explained(candidate, _LIST_ERROR_KEYS, LIST_SECONDS):
-        listed = await ModelClient(async_get_clientsession(hass), candidate).model_list()
-    sizes = {model["id"]: model["size"] for model in listed if isinstance(model.get("size"), int)}
-    return Server(candidate.base_url, [model["id"] for model in listed], sizes)
 
 
 async def async_probe_model(hass: HomeAssistant, chosen: Endpoint) -> Probe:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from homeassistant.helpers.selector import (
+    DeviceSelector,
     EntitySelector,
     EntitySelectorConfig,
     ObjectSelector,
@@ -16,11 +17,14 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
+from ..channels.telegram import CHAT
 from ..const import CONF_ANNOUNCE_EXCLUDED, CONF_CONTROLLABLE, CONF_VISIBLE
 from ..errors import InvalidInput
 from ..knowledge.house import AREAS, DEVICES, ENTITIES, EXCLUDED, FLOORS, LABELS
-from ..safety.rules import as_texts, restricted_rules
+from ..knowledge.speaker import DEVICE
+from ..safety.rules import PIN, as_texts, restricted_rules
 from ..tools.native import NATIVE
+from ..tools.recipients import TARGETS
 from .choices import NO_LABELS, choices_selector, clean_choices
 from .fields import (
     FIELD_PATTERNS,
@@ -51,13 +55,7 @@ from .fields import (
     text,
     texts,
 )
-from .lists import (
-    chats_selector,
-    clean_chats,
-    notify_selector,
-    owners_selector,
-    pins_selector,
-)
+from .lists import clean_chats, of_persons, offered
 
 MAX_NAMED: Final = 500
 KEYS: Final = {
@@ -156,7 +154,12 @@ PERMISSIONS: Final = (
         "confirming",
         Field(key=const.CONF_POLICY_PIN, selector=key(), secret=True),
         switch(const.CONF_POLICY_PIN_ALWAYS),
-        Field(key=const.CONF_POLICY_PINS, selector=pins_selector(), clean=clean_pins, show=hidden_pins),
+        Field(
+            key=const.CONF_POLICY_PINS,
+            selector=of_persons(const.CONF_POLICY_PINS, PIN, key()),
+            clean=clean_pins,
+            show=hidden_pins,
+        ),
         int_field(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
     ),
 )
@@ -166,13 +169,25 @@ MEMORY: Final = (
     switch(const.CONF_MEMORY_EXTRACTION),
     switch(const.CONF_LEARNING),
     switch(const.CONF_PROFILE),
-    Field(key=const.CONF_DEVICE_PERSONS, selector=owners_selector(), clean=clean_owners),
+    Field(
+        key=const.CONF_DEVICE_PERSONS,
+        selector=of_persons(const.CONF_DEVICE_PERSONS, DEVICE, DeviceSelector()),
+        clean=clean_owners,
+    ),
 )
 
 MESSAGES: Final = (
-    Field(key=const.CONF_NOTIFY_TARGETS, selector=notify_selector([]), clean=clean_targets),
+    Field(
+        key=const.CONF_NOTIFY_TARGETS,
+        selector=of_persons(const.CONF_NOTIFY_TARGETS, TARGETS, offered([], multiple=True)),
+        clean=clean_targets,
+    ),
     switch(const.CONF_TELEGRAM),
-    Field(key=const.CONF_TELEGRAM_CHATS, selector=chats_selector([]), clean=clean_chats),
+    Field(
+        key=const.CONF_TELEGRAM_CHATS,
+        selector=of_persons(const.CONF_TELEGRAM_CHATS, CHAT, offered([])),
+        clean=clean_chats,
+    ),
     Field(
         key=CONF_ANNOUNCE_EXCLUDED,
         selector=EntitySelector(
@@ -231,11 +246,6 @@ KEEP_ALIVES: Final = ("5m", "30m", "1h", "24h", ALWAYS)
 REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
 
 PRICES: Final = (const.CONF_PRICE_PROMPT, const.CONF_PRICE_CACHED, const.CONF_PRICE_ANSWER)
-HIGHEST_PRICE: Final = 10_000
-
-
-def _price(key: str) -> Field:
-    return Field(key=key, selector=number(0, HIGHEST_PRICE, 0.001))
 
 
 def keep_alive(key: str) -> Field:
@@ -261,7 +271,7 @@ LLM: Final = (
     ),
     switch(const.CONF_STREAMING),
     switch(const.CONF_LOCAL_FALLBACK),
-    *in_section("prices", *map(_price, PRICES)),
+    *in_section("prices", *(Field(key=key, selector=number(0, 10_000, 0.001)) for key in PRICES)),
     *in_section("requests", int_field(const.CONF_PARALLEL, 1, 64)),
     *in_section(
         "external",
