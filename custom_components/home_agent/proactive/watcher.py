@@ -7,13 +7,12 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
-from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HassJob, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.debounce import Debouncer
 from homeassistant.helpers.event import (
-    async_track_point_in_utc_time,
     async_track_state_change_event,
-    async_track_time_change,
+    async_track_time_interval,
 )
 from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
@@ -38,6 +37,8 @@ SECONDS: Final = 900.0
 """How long a question of a rule waits for an answer."""
 UNANSWERED: Final = frozenset({None, ActionOutcome.EXPIRED, ActionOutcome.WRONG_PIN})
 """Outcomes after which the message of the rule is sent instead. None: nobody could be asked."""
+LOOK_EACH: Final = timedelta(seconds=20)
+"""How often all rules are looked at, beside the changes of their entities."""
 COLLECT_SECONDS: Final = 3
 """How long the watcher collects parts of the same message."""
 RESCAN_SECONDS: Final = 10
@@ -73,41 +74,29 @@ class RuleWatcher:
         """By the key of a rule."""
         self._questions: dict[str, asyncio.Task[None]] = {}
         """The open question of each rule."""
-        self._next: dict[str, datetime] = {}
-        """When something of a rule becomes due."""
         self._ends: list[CALLBACK_TYPE] = []
         self._untrack: CALLBACK_TYPE | None = None
-        self._wake: CALLBACK_TYPE | None = None
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start watching; return a function that stops it."""
 
-        @callback
-        def hours_changed(_now: datetime) -> None:
-            """Look at all rules as night or quiet hours begin or end; drop entities that no longer exist."""
-            for key in [key for key in self._state.watches if self._hass.states.get(key[1]) is None]:
-                del self._state.watches[key]
-            self._look(self._rules)
-
         def debounced(seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> Debouncer[Any]:
-            made = Debouncer[Any](
+            return Debouncer(
                 self._hass, LOGGER, cooldown=seconds, immediate=False, function=work, background=True
             )
-            self._ends.append(made.async_shutdown)
-            return made
+
+        @callback
+        def look(_now: datetime) -> None:
+            self._look(self._rules)
 
         self._sending = debounced(COLLECT_SECONDS, self._async_send_due)
         scanning = debounced(RESCAN_SECONDS, self._async_rescan)
-        night, quiet = self._conditions.night, self._messenger.quiet
-        self._ends += [
+        self._ends = [
+            self._sending.async_shutdown,
+            scanning.async_shutdown,
             self._house.async_listen(scanning.async_schedule_call),
-            *(
-                async_track_time_change(
-                    self._hass, hours_changed, hour=at.hour, minute=at.minute, second=at.second
-                )
-                for at in {night.start, night.end, quiet.end}
-            ),
+            async_track_time_interval(self._hass, look, LOOK_EACH, cancel_on_shutdown=True),
         ]
         scan = self._hass.async_create_background_task(self._async_rescan(), "home_agent rules")
 
@@ -115,10 +104,10 @@ class RuleWatcher:
         def stop() -> None:
             for task in (scan, *self._questions.values()):
                 task.cancel()
-            for end in (*self._ends, self._untrack, self._wake):
+            for end in (*self._ends, self._untrack):
                 if end is not None:
                     end()
-            self._ends, self._untrack, self._wake = [], None, None
+            self._ends, self._untrack = [], None
 
         return stop
 
@@ -172,28 +161,11 @@ class RuleWatcher:
 
     @callback
     def _look(self, keys: Iterable[str]) -> None:
-        """Bring the watches of rules up to date, and have told what is due, now or when its time comes."""
-        now, is_due = dt_util.utcnow(), False
-        for key in keys:
-            moments = [at for _, at in self._moments(self._rules[key], now)]
-            is_due = is_due or any(at <= now for at in moments)
-            self._next.pop(key, None)
-            if later := [at for at in moments if at > now]:
-                self._next[key] = min(later)
-        if is_due:  # others that become due in the next seconds go into the same message
+        """Bring the watches of rules up to date, and have told what is due."""
+        now = dt_util.utcnow()
+        moments = [at for key in keys for _, at in self._moments(self._rules[key], now)]
+        if any(at <= now for at in moments):  # others of the next seconds go into the same message
             self._sending.async_schedule_call()
-        if self._wake is not None:
-            self._wake()
-            self._wake = None
-
-        @callback
-        def wake(now: datetime) -> None:
-            self._wake = None
-            self._look([key for key, at in self._next.items() if at <= now])
-
-        if self._next:
-            job = HassJob(wake, cancel_on_shutdown=True)
-            self._wake = async_track_point_in_utc_time(self._hass, job, min(self._next.values()))
 
     @callback
     def _moments(self, rule: ProactiveRule, now: datetime) -> list[tuple[str, datetime]]:
