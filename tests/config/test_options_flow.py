@@ -139,7 +139,7 @@ REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("llm", {"llm_keep_alive": "-5m"}, "llm_keep_alive", "invalid_duration"),
     ("context", {"direct_patterns": ["climate"]}, "direct_patterns", "invalid_pattern"),
     ("context", {"direct_patterns": ["light.kitchen, light.hall"]}, "direct_patterns", "invalid_pattern"),
-    ("context", {"direct_patterns": [f"a.b{n}" for n in range(501)]}, "direct_patterns", "too_many_patterns"),
+    ("context", {"direct_patterns": [f"a.b{n}" for n in range(501)]}, "direct_patterns", "too_many_listed"),
     ("prompt", {"prompt_use_default": False}, "prompt_custom", "prompt_missing"),
     ("web", {"fallback_llm_base_url": "ftp://x"}, "fallback", "invalid_url"),
     ("web", {"fallback_llm_base_url": "http://x"}, "fallback", "fallback_incomplete"),

@@ -20,7 +20,7 @@ from homeassistant.helpers.selector import (
 from ..const import CONF_BASE_URL, CONF_MODEL
 from ..inference.client import ModelClient
 from ..inference.models import Dialect, Endpoint, ModelServerError
-from .fields import Field, form, stripped, switch
+from .fields import Field, form, switch
 
 PORTS: Final[Mapping[int, str]] = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
 """Usual ports of model servers."""
@@ -89,4 +89,4 @@ def model_field(options: Sequence[SelectOptionDict]) -> Field:
     """Return the field of the page of models."""
     mode = SelectSelectorMode.DROPDOWN
     config = SelectSelectorConfig(options=list(options), mode=mode, custom_value=True)
-    return Field(key=CONF_MODEL, selector=SelectSelector(config), clean=stripped, required=True)
+    return Field(key=CONF_MODEL, selector=SelectSelector(config), required=True)

@@ -11,7 +11,6 @@ from homeassistant.config_entries import (
     ConfigEntry,
     ConfigEntryState,
     ConfigSubentryFlow,
-    SubentryFlowResult,
 )
 from homeassistant.helpers.selector import (
     SelectOptionDict,
@@ -34,7 +33,7 @@ from ..errors import InvalidInput
 from ..inference.models import ModelServerError
 from ..knowledge.house import AgentView, ViewedHouse
 from ..texts import without_embeds
-from .fields import Checked, Field, check, choice, form, stripped, text
+from .fields import Checked, Field, check, choice, form, text
 from .options import Edited, OptionPages, add_page_steps
 from .probe import ProbeSteps, async_shared, ranked, typed_endpoint
 from .schemas import AGENT_KEYS, AGENT_MEMORY, AGENT_PAGES, allow_list_field
@@ -55,8 +54,8 @@ PROBED: Final = (CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING)
 OWN_KEYS: Final = frozenset({*AGENT_KEYS, CONF_MODEL, *PROBED})
 """What a copy takes from a further agent."""
 
-NAME: Final = Field(key=CONF_NAME, selector=text(), clean=stripped, required=True)
-MODEL: Final = Field(key=CONF_MODEL, selector=text(), clean=stripped)
+NAME: Final = Field(key=CONF_NAME, selector=text(), required=True)
+MODEL: Final = Field(key=CONF_MODEL, selector=text())
 AUTOMATIC: Final = "automatic"
 MEMORIES: Final = {AUTOMATIC: None, "household": True, "own": False}
 """Whose memory an agent uses, as the form and as the options have it."""
@@ -96,15 +95,15 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         self._filled: dict[str, Any] = {}
         self._models: list[str] | None = None
 
-    async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+    async def async_step_user(self, user_input: dict[str, Any] | None = None) -> Any:
         """Ask for a name, what to copy, and what the agent may see."""
         return await self._async_about(ADD, user_input)
 
-    async def async_step_agent(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+    async def async_step_agent(self, user_input: dict[str, Any] | None = None) -> Any:
         """Show the page with the name, the model and the memory, or save it."""
         return await self._async_about(AGENT, user_input)
 
-    async def _async_about(self, page: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
+    async def _async_about(self, page: str, user_input: dict[str, Any] | None) -> Any:
         if user_input is None:
             return await self._async_show(page, self._shown(page))
         self._about, self._filled = page, user_input
@@ -112,13 +111,12 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         model = checked.values.get(CONF_MODEL)
         if checked.errors or not model or model == self._stored_model():
             return await self._async_finish(checked)
-        result: SubentryFlowResult = await self.async_ask_model(
+        return await self.async_ask_model(
             typed_endpoint(self.hass, self._get_entry().data | {CONF_MODEL: model})
         )
-        return result
 
     @override
-    async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+    async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Keep what was found out about another model, or say why it cannot be asked."""
         checked = self._checked()
         try:
@@ -130,7 +128,7 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
             checked.values |= {key: value for key, value in learned if value is not None}
         return await self._async_finish(checked)
 
-    async def _async_finish(self, checked: Checked) -> SubentryFlowResult:
+    async def _async_finish(self, checked: Checked) -> Any:
         if checked.errors:
             return await self._async_show(self._about, self._filled, checked)
         name = checked.values.pop(CONF_NAME)
@@ -145,10 +143,9 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
             self._get_entry(), subentry, title=name, data={**others, **checked.values}
         )
         self._has_saved = True
-        result: SubentryFlowResult = await self.async_back()
-        return result
+        return await self.async_back()
 
-    async def _async_add(self, name: str, values: dict[str, Any]) -> SubentryFlowResult:
+    async def _async_add(self, name: str, values: dict[str, Any]) -> Any:
         """Add the agent, and say how to talk to it."""
         copied = self._copied(values.pop(FIELD_COPY, CONNECTION))
         if self._filled.get(CONF_MODEL):
@@ -156,7 +153,7 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         data = {**copied, **values}
         shared = await async_shared(self.hass)
         seen = await ViewedHouse(shared.house, AgentView(self.hass, data)).async_snapshot()
-        made: SubentryFlowResult = self.async_create_entry(
+        return self.async_create_entry(
             title=name,
             data=data,
             description_placeholders={
@@ -165,7 +162,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
                 "assistants": ASSISTANTS_PAGE,
             },
         )
-        return made
 
     def _shown(self, page: str) -> dict[str, Any]:
         if page == ADD:
@@ -206,19 +202,15 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
             stored = other.data
         return {key: value for key, value in stored.items() if key in OWN_KEYS}
 
-    async def async_step_reconfigure(self, _user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+    async def async_step_reconfigure(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Show the menu of the pages."""
-        result: SubentryFlowResult = await self.async_back()
-        return result
+        return await self.async_back()
 
-    async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+    async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> Any:
         """End; everything is saved already."""
-        ended: SubentryFlowResult = self.async_abort(reason="agent_saved")
-        return ended
+        return self.async_abort(reason="agent_saved")
 
-    async def _async_show(
-        self, page: str, shown: Mapping[str, Any], checked: Checked | None = None
-    ) -> SubentryFlowResult:
+    async def _async_show(self, page: str, shown: Mapping[str, Any], checked: Checked | None = None) -> Any:
         entry = self._get_entry()
         fields = named(ADDED, entry) if page == ADD else ABOUT
         if models := await self._async_models():
@@ -226,7 +218,7 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
             offered = SelectSelector(config)
             fields = tuple(replace(field, selector=offered) if field is MODEL else field for field in fields)
         values = {field.key: field.show(shown[field.key]) for field in fields if field.key in shown}
-        result: SubentryFlowResult = self.async_show_form(
+        return self.async_show_form(
             step_id=page,
             data_schema=form(fields, values if checked is None else shown),
             errors=checked.errors if checked else {},
@@ -237,7 +229,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
                 **(checked.placeholders if checked else {}),
             },
         )
-        return result
 
     async def _async_models(self) -> list[str]:
         """Return the models of the server, the best first; none if it does not answer at once."""

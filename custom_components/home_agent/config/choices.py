@@ -221,7 +221,7 @@ async def async_labelled(hass: HomeAssistant, field: Field, options: Mapping[str
 def clean_choices(value: Any) -> list[dict[str, Any]]:
     """Return the rules without empty fields. Raises InvalidInput for one that says nothing."""
     if len(items := as_items(value)) > MAX_CHOICES:
-        raise InvalidInput("too_many_rules", limit=str(MAX_CHOICES))
+        raise InvalidInput("too_many_listed", limit=str(MAX_CHOICES))
     rules: list[dict[str, Any]] = []
     for item in items:
         fields = {key: clean_names(as_texts(item.get(key))) for key in (ACTIONS, KINDS, *TARGETS, WHOM)}

@@ -165,18 +165,17 @@ def clean_duration(value: str) -> str:
 def _matching(
     pattern: re.Pattern[str],
     error: str,
-    many: str = "too_many_patterns",
     tidy: Callable[[str], str] = str.strip,
 ) -> Callable[[Iterable[str]], list[str]]:
     """Return what cleans names: without blanks and doubles, each of one form.
 
-    It raises InvalidInput: `many` for too many, `error` for a wrong one.
+    It raises InvalidInput: `error` for a wrong one.
     """
 
     def clean(values: Iterable[str]) -> list[str]:
         names = clean_names(map(tidy, values))
         if len(names) > MAX_PATTERNS:
-            raise InvalidInput(many, limit=str(MAX_PATTERNS))
+            raise InvalidInput("too_many_listed", limit=str(MAX_PATTERNS))
         for name in names:
             if not pattern.match(name):
                 raise InvalidInput(error, **{error.removeprefix("invalid_"): name[:60]})
@@ -191,7 +190,7 @@ clean_attributes: Final = _matching(
     _ATTRIBUTE, "invalid_attribute", tidy=lambda value: "".join(value.lower().split())
 )
 """Names and patterns of attributes, for all entities or, behind a pattern, for some."""
-clean_rules: Final = _matching(RULE, "invalid_rule", "too_many_rules", str.lower)
+clean_rules: Final = _matching(RULE, "invalid_rule", tidy=str.lower)
 """Rules of the policy."""
 clean_keywords: Final = _matching(_KEYWORD, "invalid_keyword")
 """Words of the household's own; one that would hold back everything is none."""
@@ -200,7 +199,7 @@ clean_keywords: Final = _matching(_KEYWORD, "invalid_keyword")
 def clean_hosts(values: Iterable[str]) -> list[str]:
     """Return hosts with wildcards, in lower case, without scheme, port and path."""
     names = (value.lower().partition("://")[2] or value.lower() for value in values)
-    written = _matching(_ALLOWED_HOST, "invalid_host", "too_many_rules")(names)
+    written = _matching(_ALLOWED_HOST, "invalid_host")(names)
     return list(dict.fromkeys(host[1] for host in map(_ALLOWED_HOST.match, written) if host))
 
 
@@ -216,7 +215,7 @@ def clean_collections(values: Iterable[str]) -> list[str]:
     """Return names of collections, without blanks and doubles."""
     names = clean_names(values)
     if len(names) > MAX_COLLECTIONS:
-        raise InvalidInput("too_many_collections", limit=str(MAX_COLLECTIONS))
+        raise InvalidInput("too_many_listed", limit=str(MAX_COLLECTIONS))
     return [clean_collection(name) for name in names]
 
 
@@ -290,7 +289,7 @@ class Field:
 
     key: str
     selector: Selector[Any]
-    clean: Callable[[Any], Any] = lambda value: value
+    clean: Callable[[Any], Any] = lambda value: value.strip() if isinstance(value, str) else value
     show: Callable[[Any], Any] = lambda value: value
     required: bool = False
     secret: bool = False
@@ -329,11 +328,6 @@ class Checked:
 def sentence(text: str) -> str:
     """Return a remark of a server as a sentence, with a capital letter and a full stop."""
     return f"{text[0].upper()}{text[1:]}{'' if text.endswith(tuple('.!?…)')) else '.'}"
-
-
-def stripped(value: str) -> str:
-    """Return text without surrounding space."""
-    return value.strip()
 
 
 def text(kind: TextSelectorType = TextSelectorType.TEXT, *, multiline: bool = False) -> TextSelector:

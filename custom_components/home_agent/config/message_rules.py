@@ -43,7 +43,6 @@ from .fields import (
     clean_names,
     clean_span,
     shown_span,
-    stripped,
     switch,
     text,
     written_span,
@@ -86,7 +85,7 @@ def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
         ]
     fields = [Field(key=ENTITIES, selector=EntitySelector(watched), clean=_entities)]
     if rule[RULE] == OWN_RULE:
-        fields.append(Field(key=STATE, selector=text(), clean=stripped))
+        fields.append(Field(key=STATE, selector=text()))
     fields += [
         Field(
             key=DURATION,

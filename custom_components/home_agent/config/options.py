@@ -9,7 +9,6 @@ from homeassistant.config_entries import (
     SOURCE_RECONFIGURE,
     ConfigEntry,
     ConfigFlowContext,
-    ConfigFlowResult,
     FlowType,
     OptionsFlow,
 )
@@ -251,7 +250,7 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         self.rule: tuple[int | None, dict[str, Any]] | None = None
         """The rule of messages whose form is open, and its place in the list; a new one has none."""
 
-    async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Show the menu, or the page that a repair has opened: the browser begins a flow of its own there."""
         flows = self.hass.config_entries.options
         opened = [
@@ -263,20 +262,18 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
             flows.async_abort(flow["flow_id"])
         if opened and self.source != SOURCE_REPAIR:
             opening = getattr(self, f"async_step_{opened[-1]['step_id']}")
-            page: ConfigFlowResult = await opening(None)
-            return page
+            return await opening(None)
         return await self._async_menu("init")
 
-    async def async_step_expert(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_expert(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Show the menu of the pages for experts."""
         return await self._async_menu("expert")
 
-    async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> Any:
         """End; everything is saved already."""
-        ended: ConfigFlowResult = self.async_create_entry(data=dict(self.config_entry.options))
-        return ended
+        return self.async_create_entry(data=dict(self.config_entry.options))
 
-    async def async_step_server(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_server(self, _user_input: dict[str, Any] | None = None) -> Any:
         """End, and go on with the form that changes the model and its server."""
         context = ConfigFlowContext(source=SOURCE_RECONFIGURE, entry_id=self.config_entry.entry_id)
         flow = await self.hass.config_entries.flow.async_init(DOMAIN, context=context)
@@ -284,7 +281,7 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         ended["next_flow"] = (FlowType.CONFIG_FLOW, flow["flow_id"])
         return ended
 
-    async def async_step_message_rules(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_message_rules(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Show the rules of messages: one is changed, or another one is added."""
         names, rules = await self._async_rule_names(), self.rules()
         offered = {
@@ -298,7 +295,7 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         notes = ["saved"] if self._has_saved else []
         if not {**DEFAULTS, **self.config_entry.options}[const.CONF_PROACTIVE]:
             notes.append("messages_off")
-        menu: ConfigFlowResult = self.async_show_menu(
+        return self.async_show_menu(
             step_id="message_rules",
             menu_options=offered,
             description_placeholders={
@@ -306,20 +303,18 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
                 "notes": "".join([await self._async_note(note) + "\n\n" for note in notes]),
             },
         )
-        return menu
 
-    async def async_step_add_rule(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_add_rule(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Ask what the new rule watches."""
-        menu: ConfigFlowResult = self.async_show_menu(
+        return self.async_show_menu(
             step_id="add_rule",
             menu_options={
                 f"{WATCH}{name}": label for name, label in (await self._async_rule_names()).items()
             },
             description_placeholders={"agent": self.edited().name},
         )
-        return menu
 
-    async def async_step_message_rule(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_message_rule(self, user_input: dict[str, Any] | None = None) -> Any:
         """Show what the chosen rule needs, or save it."""
         assert self.rule is not None
         number, rule = self.rule
@@ -327,7 +322,7 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         checked = check_rule(rule, user_input) if user_input is not None else None
         if user_input is None or (checked and checked.errors and not user_input.get(REMOVE)):
             shown = user_input if user_input is not None else stored_values(fields, shown_rule(rule))
-            opened: ConfigFlowResult = self.async_show_form(
+            return self.async_show_form(
                 step_id="message_rule",
                 data_schema=form(fields, shown),
                 errors=checked.errors if checked else {},
@@ -336,7 +331,6 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
                     **(checked.placeholders if checked else {}),
                 },
             )
-            return opened
         assert checked is not None
         rules = self.rules()
         saved = [] if user_input.get(REMOVE) else [checked.values]
@@ -366,10 +360,9 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
     async_step_fallback_cloud = async_step_external_cloud = OptionPages.async_step_vector_save
     async_step_vector_cloud = OptionPages.async_step_vector_save
 
-    async def _async_menu(self, menu: str) -> ConfigFlowResult:
+    async def _async_menu(self, menu: str) -> Any:
         self._menu = menu
-        shown: ConfigFlowResult = await self.async_show_pages(menu, MENUS[menu])
-        return shown
+        return await self.async_show_pages(menu, MENUS[menu])
 
     @override
     def edited(self) -> Edited:
@@ -382,7 +375,7 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         self.hass.config_entries.async_update_entry(self.config_entry, options=options)
 
     @override
-    async def async_back(self) -> ConfigFlowResult:
+    async def async_back(self) -> Any:
         """Show the menu that the page was chosen from."""
         return await self._async_menu(self._menu)
 
@@ -390,12 +383,10 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
 add_page_steps(HomeAgentOptionsFlow, PAGES)
 
 
-def _rule_step(number: int | None, name: str = "") -> Callable[..., Awaitable[ConfigFlowResult]]:
+def _rule_step(number: int | None, name: str = "") -> Callable[..., Awaitable[Any]]:
     """Return the step of a menu that opens the form of a stored rule, or of a new one of this kind."""
 
-    async def open_rule(
-        self: HomeAgentOptionsFlow, _user_input: dict[str, Any] | None = None
-    ) -> ConfigFlowResult:
+    async def open_rule(self: HomeAgentOptionsFlow, _user_input: dict[str, Any] | None = None) -> Any:
         self.rule = (number, {RULE: name} if number is None else self.rules()[number])
         return await self.async_step_message_rule()
 

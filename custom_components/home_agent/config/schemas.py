@@ -50,7 +50,6 @@ from .fields import (
     normalise_url,
     number,
     span_field,
-    stripped,
     switch,
     text,
     texts,
@@ -120,19 +119,19 @@ CONNECTION: Final = (
     Field(key=const.CONF_API_KEY, selector=key(), secret=True),
     *in_section(
         "advanced",
-        Field(key=const.CONF_NAME, selector=text(), clean=stripped),
+        Field(key=const.CONF_NAME, selector=text()),
         Field(key=const.CONF_DIALECT, selector=choice("dialect", const.DIALECTS)),
-        Field(key=const.CONF_PROXY_HEADERS, selector=text(multiline=True), clean=stripped),
-        Field(key=const.CONF_AZURE_API_VERSION, selector=text(), clean=stripped),
+        Field(key=const.CONF_PROXY_HEADERS, selector=text(multiline=True)),
+        Field(key=const.CONF_AZURE_API_VERSION, selector=text()),
     ),
 )
 
 REAUTH: Final = (Field(key=const.CONF_API_KEY, selector=key(), secret=True),)
 
 ANSWERS: Final = (
-    Field(key=const.CONF_PERSONA, selector=text(multiline=True), clean=stripped),
+    Field(key=const.CONF_PERSONA, selector=text(multiline=True)),
     Field(key=const.CONF_RESPONSE_STYLE, selector=choice("response_style", RESPONSE_STYLES)),
-    Field(key=const.CONF_PROMPT_ADDITIONS, selector=TemplateSelector(), clean=stripped),
+    Field(key=const.CONF_PROMPT_ADDITIONS, selector=TemplateSelector()),
     switch(const.CONF_LOCAL_FIRST),
     switch(const.CONF_QUICK_CONFIRMATIONS),
     switch(const.CONF_THINKING),
@@ -214,13 +213,13 @@ WEB: Final = (
         switch(const.CONF_EXTERNAL),
         Field(key=const.CONF_EXTERNAL_BASE_URL, selector=text(), clean=normalise_url),
         Field(key=const.CONF_EXTERNAL_API_KEY, selector=key(), secret=True),
-        Field(key=const.CONF_EXTERNAL_MODEL, selector=text(), clean=stripped),
+        Field(key=const.CONF_EXTERNAL_MODEL, selector=text()),
     ),
     *in_section(
         "fallback",
         Field(key=const.CONF_FALLBACK_BASE_URL, selector=text(), clean=normalise_url),
         Field(key=const.CONF_FALLBACK_API_KEY, selector=key(), secret=True),
-        Field(key=const.CONF_FALLBACK_MODEL, selector=text(), clean=stripped),
+        Field(key=const.CONF_FALLBACK_MODEL, selector=text()),
     ),
     *in_section(
         "privacy",
@@ -267,7 +266,6 @@ LLM: Final = (
     Field(
         key=const.CONF_REASONING_EFFORT,
         selector=choice("reasoning_effort", REASONING_EFFORTS, free=True),
-        clean=stripped,
     ),
     switch(const.CONF_STREAMING),
     switch(const.CONF_LOCAL_FALLBACK),
@@ -278,7 +276,7 @@ LLM: Final = (
         fraction_field(const.CONF_EXTERNAL_TEMPERATURE, 2),
         int_field(const.CONF_EXTERNAL_MAX_TOKENS, 1, 100_000, TOKENS),
         keep_alive(const.CONF_EXTERNAL_KEEP_ALIVE),
-        Field(key=const.CONF_EXTERNAL_DESCRIPTION, selector=text(multiline=True), clean=stripped),
+        Field(key=const.CONF_EXTERNAL_DESCRIPTION, selector=text(multiline=True)),
     ),
 )
 
@@ -302,18 +300,18 @@ VECTOR_STORE: Final = (
         selector=choice("embedding_provider", const.EMBEDDING_PROVIDERS),
     ),
     Field(key=const.CONF_EMBEDDING_BASE_URL, selector=text(), clean=normalise_url),
-    Field(key=const.CONF_EMBEDDING_MODEL, selector=text(), clean=stripped),
+    Field(key=const.CONF_EMBEDDING_MODEL, selector=text()),
     Field(key=const.CONF_EMBEDDING_API_KEY, selector=key(), secret=True),
     keep_alive(const.CONF_EMBEDDING_KEEP_ALIVE),
     Field(key=const.CONF_VECTOR_BACKEND, selector=choice("vector_backend", const.BACKENDS)),
     *in_section(
         "chroma",
-        Field(key=const.CONF_VECTOR_HOST, selector=text(), clean=stripped),
+        Field(key=const.CONF_VECTOR_HOST, selector=text()),
         int_field(const.CONF_VECTOR_PORT, 1, 65_535),
         switch(const.CONF_VECTOR_SSL),
         Field(key=const.CONF_VECTOR_TOKEN, selector=key(), secret=True),
-        Field(key=const.CONF_VECTOR_TENANT, selector=text(), clean=stripped),
-        Field(key=const.CONF_VECTOR_DATABASE, selector=text(), clean=stripped),
+        Field(key=const.CONF_VECTOR_TENANT, selector=text()),
+        Field(key=const.CONF_VECTOR_DATABASE, selector=text()),
     ),
     *in_section(
         "collections",
@@ -340,10 +338,10 @@ HISTORY: Final = (
 _INFLUXDB: Final = (
     Field(key=const.CONF_INFLUX_VERSION, selector=choice("influxdb_version", const.INFLUX_VERSIONS)),
     Field(key=const.CONF_INFLUX_URL, selector=text(), clean=normalise_url),
-    Field(key=const.CONF_INFLUX_DATABASE, selector=text(), clean=stripped),
-    Field(key=const.CONF_INFLUX_ORG, selector=text(), clean=stripped),
+    Field(key=const.CONF_INFLUX_DATABASE, selector=text()),
+    Field(key=const.CONF_INFLUX_ORG, selector=text()),
     Field(key=const.CONF_INFLUX_TOKEN, selector=key(), secret=True),
-    Field(key=const.CONF_INFLUX_USERNAME, selector=text(), clean=stripped),
+    Field(key=const.CONF_INFLUX_USERNAME, selector=text()),
     Field(key=const.CONF_INFLUX_PASSWORD, selector=key(), secret=True),
 )
 
@@ -372,7 +370,7 @@ MEMORY_DETAILS: Final = (
 
 PROMPT: Final = (
     switch(const.CONF_PROMPT_USE_DEFAULT),
-    Field(key=const.CONF_PROMPT_CUSTOM, selector=TemplateSelector(), clean=stripped),
+    Field(key=const.CONF_PROMPT_CUSTOM, selector=TemplateSelector()),
     switch(const.CONF_PROMPT_LABELS),
 )
 
