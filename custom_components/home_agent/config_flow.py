@@ -286,23 +286,9 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         return model if same_server or not self._models or model in self._models else None
 
     async def async_step_finish(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Go on with the chosen model: report an import, or store what was asked for."""
-        if self._imported is not None:
-            self._imported.connection = self._data
-            part = await async_part(self.hass, "config.importer")
-            await part.async_check_tools(self.hass, self._imported)
-            return self.async_show_form(
-                step_id="imported",
-                data_schema=probatio.Schema({}),
-                description_placeholders={"report": await part.async_report(self.hass, self._imported)},
-                last_step=False,
-            )
+        """Go on with the chosen model; a change of the connection ends here."""
         if self.source == SOURCE_RECONFIGURE:
             return await self._async_store()
-        return await self.async_step_ready()
-
-    async def async_step_imported(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Go on after the report of an import."""
         return await self.async_step_ready()
 
     async def async_step_ready(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -331,6 +317,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     async def _async_store(self) -> ConfigFlowResult:
         data, title = self._stored(), self._title()
         if (made := self._imported) is not None:
+            made.connection = self._data
             await (await async_part(self.hass, "config.importer")).async_save(self.hass, made, title)
             return self._create(title, data, made.options)
         if self.source != SOURCE_RECONFIGURE:

@@ -73,14 +73,14 @@ async def begin(hass: HomeAssistant) -> ConfigFlowResult:
 
 
 async def imported(hass: HomeAssistant) -> tuple[ConfigFlowResult, str]:
-    """Import up to the report, and return it."""
+    """Import an agent; return it and the report."""
     result = await begin(hass)
     assert result["step_id"] == "user"
     result = await go_on(hass, result, shown(result))
     assert not result["errors"]
-    result = await go_on(hass, result, shown(result))
-    assert result["step_id"] == "imported"
-    return result, result["description_placeholders"]["report"]
+    result = await choose(hass, result, shown(result))
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    return result, notification(hass)
 
 
 def notification(hass: HomeAssistant) -> str:
@@ -122,11 +122,9 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
     result = await go_on(hass, result, shown(result))
     assert shown(result) == {"llm_model": "test-model"}
     assert options_of(result, "llm_model") == model_server.models
-    result = await go_on(hass, result, shown(result))
-    report = result["description_placeholders"]["report"]
-    assert "`llm_temperature: 0.5`" in report
-    assert KEY not in str(result)
-    result = await choose(hass, result, {})
+    result = await choose(hass, result, shown(result))
+    assert "`llm_temperature: 0.5`" in notification(hass)
+    assert KEY not in notification(hass)
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert result["title"] == "Jarvis"
     asked = model_server.chats[-1]
@@ -143,7 +141,6 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
         "prompt_custom": prompt.strip(),
     }
     assert entry.as_dict() == before
-    assert report in notification(hass)
 
 
 async def test_agents_in_subentries(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -166,9 +163,8 @@ async def test_agents_in_subentries(hass: HomeAssistant, model_server: ModelServ
     result = await go_on(hass, result, {"agent": list(offered)[1]})
     assert shown(result)["name"] == "Nurse"
     result = await go_on(hass, result, shown(result))
-    result = await go_on(hass, result, shown(result))
-    assert "Skills" in result["description_placeholders"]["report"]
-    assert (await choose(hass, result, {}))["title"] == "Nurse"
+    assert (await choose(hass, result, shown(result)))["title"] == "Nurse"
+    assert "Skills" in notification(hass)
 
 
 async def test_old_agent_is_removed_meanwhile(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -208,7 +204,7 @@ async def test_prompts(
     assert ("The prompt, as your own" in report) is bool(stored)
     assert ("cannot be rendered" in report) is (stored is None)
     expected = {"prompt_custom": stored, "prompt_use_default": False} if stored else {}
-    assert (await choose(hass, result, {}))["options"] == expected
+    assert result["options"] == expected
 
 
 UNSUPPORTED = {
@@ -248,9 +244,7 @@ async def test_functions(
         assert line in report, line
     assert TOKEN not in report
     assert "4711secret" not in report
-    assert not (folder / "home_agent_import_2.yaml").exists()
 
-    result = await choose(hass, result, {})
     assert "Use ha_control to act." in result["options"]["prompt_custom"]
     assert (folder / "home_agent_import.yaml").read_text(encoding="utf-8") == "mine"
     written = (folder / "home_agent_import_2.yaml").read_text(encoding="utf-8")

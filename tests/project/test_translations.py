@@ -24,7 +24,13 @@ from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE, household_ke
 INTEGRATION = Path(probe.__file__).parents[1]
 FILES = sorted((INTEGRATION / "translations").glob("*.json"))
 LANGUAGES = [file.stem for file in FILES]
-CONNECTION_ERRORS = {*probe._LIST_ERROR_KEYS.values(), *probe._PROBE_ERROR_KEYS.values(), "server_error"}
+CONNECTION_ERRORS = {
+    *probe.ERROR_KEYS.values(),
+    "no_model_list",
+    "model_refused",
+    "server_error",
+    "key_needed",
+}
 
 
 def read(language: str) -> dict[str, Any]:

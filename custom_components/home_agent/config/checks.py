@@ -37,7 +37,6 @@ from .choices import async_check_choices
 from .fields import SAVED, Checked, Values
 from .lists import TELEGRAM, bot_chats
 from .probe import (
-    EMBEDDING_ERROR_KEYS,
     async_find_server,
     async_probe_model,
     candidates,
@@ -244,7 +243,7 @@ async def _async_embed(hass: HomeAssistant, settings: Mapping[str, Any]) -> None
         if isinstance(err.__cause__, AuthenticationError):
             raise InvalidInput("invalid_key_template") from err
         if isinstance(cause := err.__cause__, ModelServerError):
-            raise failure_of(cause, embedding_endpoint(hass, settings), EMBEDDING_ERROR_KEYS) from err
+            raise failure_of(cause, embedding_endpoint(hass, settings), "embedding_failed") from err
         raise InvalidInput("embedding_failed", detail=err.detail) from err
 
 

@@ -360,7 +360,7 @@ def as_yaml(tools: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
-async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
+async def _async_check_tools(hass: HomeAssistant, made: Imported) -> None:
     """Keep the tools that our own loader accepts, and report the problems of the others."""
     known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
     taken = {*NATIVE, *(recipe.name for recipe in known.known())}
@@ -375,8 +375,7 @@ async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
     made.tools = kept
 
 
-async def async_report(hass: HomeAssistant, made: Imported, file: str = "") -> str:
-    """Return a report on the import, in the language in which it is read; with a `file`, what is next."""
+async def _async_report(hass: HomeAssistant, made: Imported, file: str) -> str:
     phrase = partial(async_phrase, hass, await async_language(hass))
     connection = "import_connection", {"url": made.connection[const.CONF_BASE_URL]}
     tools = [("import_tool", {"name": tool["name"]}) for tool in made.tools]
@@ -396,7 +395,8 @@ async def async_report(hass: HomeAssistant, made: Imported, file: str = "") -> s
 
 
 async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
-    """Write the file, and leave a notification that can be read again."""
+    """Write the file of the tools that work, and leave a notification that says what came over."""
+    await _async_check_tools(hass, made)
     file = ""
     if made.tools:
         folder, text = Path(hass.config.config_dir), HEADER + as_yaml(made.tools)
@@ -406,7 +406,7 @@ async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
             LOGGER.warning("The imported tools could not be written: %s", err)
             problem = {"name": f"{FILE}.yaml", "problems": err.strerror or type(err).__name__}
             made.tools, made.left = [], [*made.left, ("import_wrong", problem)]
-    message = await async_report(hass, made, file)
+    message = await _async_report(hass, made, file)
     persistent_notification.async_create(hass, message, title, f"{DOMAIN}_import_{made.old_id}")
 
 

@@ -110,28 +110,15 @@ PROBE_SECONDS: Final = 90
 _VERSIONED = lazy_regex(r"/v\d+[a-z0-9]*(/|$)")
 _NO_LIST = frozenset({501, 505})
 
-_ERROR_KEYS: Final[dict[ErrorKind, str]] = {
+ERROR_KEYS: Final[dict[ErrorKind, str]] = {
     ErrorKind.AUTH: "invalid_auth",
     ErrorKind.RATE_LIMIT: "rate_limited",
     ErrorKind.TIMEOUT: "timeout",
     ErrorKind.UNAVAILABLE: "cannot_connect",
     ErrorKind.MALFORMED: "not_an_llm_server",
-}
-_LIST_ERROR_KEYS: Final = _ERROR_KEYS | {
-    ErrorKind.BAD_REQUEST: "no_model_list",
-    ErrorKind.CONTEXT_TOO_LONG: "no_model_list",
-    ErrorKind.MODEL_NOT_FOUND: "no_model_list",
-}
-_PROBE_ERROR_KEYS: Final = _ERROR_KEYS | {
-    ErrorKind.BAD_REQUEST: "model_refused",
-    ErrorKind.CONTEXT_TOO_LONG: "model_refused",
     ErrorKind.MODEL_NOT_FOUND: "model_not_found",
 }
-EMBEDDING_ERROR_KEYS: Final = _ERROR_KEYS | {
-    ErrorKind.BAD_REQUEST: "embedding_failed",
-    ErrorKind.CONTEXT_TOO_LONG: "embedding_failed",
-    ErrorKind.MODEL_NOT_FOUND: "model_not_found",
-}
+"""The sentence of a form for each kind of error; the others are refusals."""
 
 
 class Server(NamedTuple):
@@ -166,14 +153,14 @@ def candidates(typed: Endpoint) -> Iterator[str]:
 
 async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
     """Return the server at an address as it was typed; raise InvalidInput that says why there is none."""
-    async with _explained(typed, _LIST_ERROR_KEYS, LIST_SECONDS):
+    async with _explained(typed, LIST_SECONDS):
         dialect = (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
     known = replace(typed, dialect=dialect)
     failure: InvalidInput | None = None
     for url in candidates(known):
         candidate = replace(known, base_url=url)
         try:
-            async with _explained(candidate, _LIST_ERROR_KEYS, LIST_SECONDS):
+            async with _explained(candidate, LIST_SECONDS):
                 listed = await ModelClient(async_get_clientsession(hass), candidate).model_list()
             return Server(url, [model["id"] for model in listed])
         except InvalidInput as err:
@@ -188,12 +175,12 @@ async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
 
 async def async_probe_model(hass: HomeAssistant, chosen: Endpoint) -> Probe:
     """Ask a model to call a tool; raise InvalidInput when it cannot be asked at all."""
-    async with _explained(chosen, _PROBE_ERROR_KEYS, PROBE_SECONDS):
+    async with _explained(chosen, PROBE_SECONDS):
         return await probe(ModelClient(async_get_clientsession(hass), chosen))
 
 
 @asynccontextmanager
-async def _explained(asked: Endpoint, keys: Mapping[ErrorKind, str], seconds: float) -> AsyncIterator[None]:
+async def _explained(asked: Endpoint, seconds: float) -> AsyncIterator[None]:
     """Turn failures of a server, and its silence, into sentences of a form."""
     try:
         async with asyncio.timeout(seconds):
@@ -201,18 +188,22 @@ async def _explained(asked: Endpoint, keys: Mapping[ErrorKind, str], seconds: fl
     except TimeoutError as err:
         raise InvalidInput("timeout") from err
     except ModelServerError as err:
-        raise failure_of(err, asked, keys) from err
+        raise failure_of(err, asked, "model_refused") from err
 
 
-def failure_of(err: ModelServerError, asked: Endpoint, keys: Mapping[ErrorKind, str]) -> InvalidInput:
-    """Return the sentence of a form for what a server answered; `keys` says which, by kind."""
-    key = keys[err.kind]
-    if err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
-        key = "no_model_list" if not asked.model and err.status in _NO_LIST else "server_error"
-    told = {"url": asked.base_url, "model": asked.model, "detail": err.detail}
-    if key == "invalid_auth" and not asked.api_key and not asked.headers:
-        return InvalidInput("key_needed", **told)
-    return InvalidInput(key, **told)
+def failure_of(err: ModelServerError, asked: Endpoint, refused: str) -> InvalidInput:
+    """Return the sentence of a form for what a server answered; `refused` is that of a refusal.
+
+    A server that is asked for no model is asked which it has.
+    """
+    key = ERROR_KEYS.get(err.kind, refused)
+    if not asked.model and (key in (refused, "model_not_found") or err.status in _NO_LIST):
+        key = "no_model_list"
+    elif err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
+        key = "server_error"
+    elif key == "invalid_auth" and not asked.api_key and not asked.headers:
+        key = "key_needed"
+    return InvalidInput(key, url=asked.base_url, model=asked.model, detail=err.detail)
 
 
 UNSEEN_SECONDS: Final = 3
