@@ -128,6 +128,7 @@ async def test_circumstances(model_server: ModelServer, home: House) -> None:
     await home.wait(hours=1)
     assert home.messages() == []
     home.put("weather.home", "pouring")
+    await home.wait(seconds=20)
     await home.wait(minutes=3)
     assert home.messages() == ["Bath is open, and it is raining.\nKitchen is open, and it is raining."]
     for who in ("anna", "ben"):
@@ -135,6 +136,7 @@ async def test_circumstances(model_server: ModelServer, home: House) -> None:
         state = home.hass.states.get(f"person.{who}")
         assert state
         home.hass.states.async_set(f"person.{who}", "not_home", state.attributes)
+        await home.wait(seconds=20)
         await home.wait(minutes=2)
     assert home.messages()[1:] == ["Hall is on, and nobody is at home."]
 
@@ -318,5 +320,6 @@ async def test_one_thing_is_told_once(model_server: ModelServer, home: House) ->
         home.hass.states.async_set(f"person.{who}", "not_home")
     for name in ("top", "bottom"):
         home.put(f"light.fan_{name}", "on")
+    await home.wait(seconds=20)
     await home.wait(minutes=10)
     assert home.messages()[-1].count("\n") == 1

@@ -29,7 +29,7 @@ from ..tools.automating.kept import OwnAutomations
 from ..tools.guard import Guard
 from .briefing import Brief, Briefings, read_briefings
 from .messenger import Messenger, speakable
-from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule, read_rules
+from .rules import MIN_RUN, OWN_RULE, ProactiveRule, holds, read_rules
 from .state import ProactiveState, Watch
 from .suggestions import Suggestions
 
@@ -69,7 +69,6 @@ class RuleWatcher:
         self._messenger = messenger
         self._house = house
         self._asker = asker
-        self._conditions = Conditions(hass, messenger.quiet)
         self._watched: dict[str, frozenset[str]] = {}
         """By the key of a rule."""
         self._questions: dict[str, asyncio.Task[None]] = {}
@@ -117,14 +116,9 @@ class RuleWatcher:
         if not self._ends:
             return
         self._watched = {key: self._covered(rule, house) for key, rule in self._rules.items()}
-        relevant = {
-            state.entity_id
-            for condition in {rule.template.condition for rule in self._rules.values()}
-            for state in self._conditions.states(condition)
-        }
         if self._untrack is not None:
             self._untrack()
-        followed = relevant.union(*self._watched.values())
+        followed = frozenset().union(*self._watched.values())
         self._untrack = async_track_state_change_event(self._hass, followed, self._changed)
         self._look(self._rules)
 
@@ -148,16 +142,9 @@ class RuleWatcher:
 
     @callback
     def _changed(self, event: Event[EventStateChangedData]) -> None:
-        """An entity changed: look at the rules about it, and at those that depend on it."""
-        old, new = event.data["old_state"], event.data["new_state"]
-        if (state := new or old) is None or (old is not None and new is not None and old.state == new.state):
-            return
-        self._look(
-            key
-            for key, rule in self._rules.items()
-            if state.entity_id in self._watched.get(key, ())
-            or ((condition := rule.template.condition) and self._conditions.matters(condition, state))
-        )
+        old, new, entity_id = event.data["old_state"], event.data["new_state"], event.data["entity_id"]
+        if old is None or new is None or old.state != new.state:
+            self._look(key for key, watched in self._watched.items() if entity_id in watched)
 
     @callback
     def _look(self, keys: Iterable[str]) -> None:
@@ -170,7 +157,7 @@ class RuleWatcher:
     @callback
     def _moments(self, rule: ProactiveRule, now: datetime) -> list[tuple[str, datetime]]:
         """Return the entities of a rule that are to be told about, with the times when they are due."""
-        condition = self._conditions.holds(rule.template.condition)
+        condition = holds(self._hass, rule.template.condition, self._messenger.quiet.night)
         watched = sorted(self._watched.get(rule.key, ()))
         moments = ((each, self._moment(rule, each, now, condition=condition)) for each in watched)
         return [(entity_id, at) for entity_id, at in moments if at is not None]
