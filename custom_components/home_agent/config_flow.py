@@ -18,6 +18,7 @@ from homeassistant.config_entries import (
     OptionsFlow,
 )
 from homeassistant.core import callback
+from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
 from . import const
@@ -39,7 +40,6 @@ from .config.fields import (
 )
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import (
-    ProbeSteps,
     async_find_server,
     async_options,
     async_probe_model,
@@ -51,6 +51,7 @@ from .config.schemas import CONNECTION, EXAMPLES, REAUTH
 from .connection import is_cloud
 from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
+from .inference.models import Probe
 from .lifecycle.assistants import async_make_assistant, may_be_assistant
 from .settings import async_part
 from .texts import without_embeds
@@ -66,9 +67,11 @@ FIELDS: Final = {
     "base": "base",
 }
 """The field of a form that each part of a connection is typed into."""
+UNSEEN_SECONDS: Final = 3
+"""How long a form waits before a page says that the model is asked: a server may have to load it first."""
 
 
-class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
+class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
     """Connect a model server, choose a model; also for a new key and for a new connection."""
 
     VERSION = VERSION
@@ -78,6 +81,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         self._offered_import = False
         self._imported: Imported | None = None
         self._search: asyncio.Task[dict[str, str]] | None = None
+        self._probing: asyncio.Task[Probe] | None = None
         self._makes_assistant = False
         self._ready: dict[str, str] = {}
         """What the last page says."""
@@ -223,17 +227,37 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         self._async_abort_entries_match(
             {const.CONF_BASE_URL: self._data[const.CONF_BASE_URL], const.CONF_MODEL: model}
         )
-        asked = typed_endpoint(self.hass, self._data | {const.CONF_MODEL: model})
-        result: ConfigFlowResult = await self.async_ask_model(asked)
-        return result
+        return await self.async_step_probing()
 
-    @override
+    async def async_step_probing(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask the model to call a tool, and show that if it takes longer."""
+        model = self._chosen[const.CONF_MODEL].strip()
+        if self._probing is None:
+            task = self._async_probe(self._data | {const.CONF_MODEL: model})
+            self._probing = self.hass.async_create_background_task(task, "home_agent probe of a model")
+            await asyncio.wait([self._probing], timeout=UNSEEN_SECONDS)
+        if not self._probing.done():
+            return self.async_show_progress(
+                step_id="probing",
+                progress_action="probing",
+                progress_task=self._probing,
+                description_placeholders={"model": model},
+            )
+        if self.cur_step is not None and self.cur_step["type"] is FlowResultType.SHOW_PROGRESS:
+            return self.async_show_progress_done(next_step_id="probed")
+        return await self.async_step_probed()
+
+    async def _async_probe(self, settings: Mapping[str, Any]) -> Probe:
+        return await async_probe_model(self.hass, typed_endpoint(self.hass, settings))
+
     async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Keep what was found out about the chosen model, or say why it cannot be asked."""
+        assert self._probing is not None
+        task, self._probing = self._probing, None
         fields = await self._async_model_fields()
         checked = check(fields, self._chosen, {})
         try:
-            probe = self.probed()
+            probe = task.result()
         except InvalidInput as err:
             checked.fail(FIELDS[err.part] if err.part in ("key", "model") else "base", err)
         if const.CONF_API_KEY in checked.errors:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config import adding, probe
+from custom_components.home_agent import config_flow
+from custom_components.home_agent.config import adding
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
 from homeassistant.core import HomeAssistant
@@ -147,7 +148,7 @@ async def test_a_model_that_takes_its_time(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page says that the model is asked; then the flow goes on, or the form comes back."""
-    monkeypatch.setattr(probe, "UNSEEN_SECONDS", 0)
+    monkeypatch.setattr(config_flow, "UNSEEN_SECONDS", 0)
     result = await start(hass, {"llm_base_url": model_server.url})
     model_server.on(lambda request: request.is_chat, status(404))
     for error in ("model_not_found", None):

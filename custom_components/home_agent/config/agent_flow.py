@@ -35,7 +35,7 @@ from ..knowledge.house import AgentView, ViewedHouse
 from ..texts import without_embeds
 from .fields import Checked, Field, check, choice, form, text
 from .options import Edited, OptionPages, add_page_steps
-from .probe import ProbeSteps, async_shared, ranked, typed_endpoint
+from .probe import async_probe_model, async_shared, ranked, typed_endpoint
 from .schemas import AGENT_KEYS, AGENT_MEMORY, AGENT_PAGES, allow_list_field
 
 AGENT: Final = "agent"
@@ -83,16 +83,13 @@ def named(fields: tuple[Field, ...], entry: ConfigEntry) -> tuple[Field, ...]:
     return (fields[0], Field(key=FIELD_COPY, selector=selector, required=True), *fields[1:])
 
 
-class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
+class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
     """Adds an agent, or changes one; a page takes effect when it is saved."""
 
     pages = AGENT_PAGES
 
     def __init__(self) -> None:
         super().__init__()
-        self._about = ""
-        """The page with the name and the model that was filled in last."""
-        self._filled: dict[str, Any] = {}
         self._models: list[str] | None = None
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> Any:
@@ -106,41 +103,36 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
     async def _async_about(self, page: str, user_input: dict[str, Any] | None) -> Any:
         if user_input is None:
             return await self._async_show(page, self._shown(page))
-        self._about, self._filled = page, user_input
-        checked = self._checked()
+        entry, subentry = self._get_entry(), None if page == ADD else self._get_reconfigure_subentry()
+        stored = {} if subentry is None else subentry.data
+        checked = check(ABOUT if subentry else named(ADDED, entry), user_input, stored)
+        name = str(checked.values.pop(CONF_NAME, ""))
+        others = [one.title for one in entry.subentries.values() if one is not subentry]
+        if not name:
+            checked.fail(CONF_NAME, InvalidInput("name_missing"))
+        elif name.casefold() in {title.casefold() for title in (entry.title, *others)}:
+            checked.fail(CONF_NAME, InvalidInput("name_taken", name=name[:60]))
+        if checked.values.get(CONF_MODEL) == entry.data[CONF_MODEL]:
+            del checked.values[CONF_MODEL]
         model = checked.values.get(CONF_MODEL)
-        if checked.errors or not model or model == self._stored_model():
-            return await self._async_finish(checked)
-        return await self.async_ask_model(
-            typed_endpoint(self.hass, self._get_entry().data | {CONF_MODEL: model})
-        )
-
-    @override
-    async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> Any:
-        """Keep what was found out about another model, or say why it cannot be asked."""
-        checked = self._checked()
-        try:
-            probe = self.probed()
-        except InvalidInput as err:
-            checked.fail(CONF_MODEL, err)
-        else:
-            learned = zip(PROBED, (probe.context_size, probe.tool_calling), strict=True)
-            checked.values |= {key: value for key, value in learned if value is not None}
-        return await self._async_finish(checked)
-
-    async def _async_finish(self, checked: Checked) -> Any:
+        is_new = model != stored.get(CONF_MODEL)
+        if model and is_new and not checked.errors:
+            try:
+                asked = typed_endpoint(self.hass, entry.data | {CONF_MODEL: model})
+                probe = await async_probe_model(self.hass, asked)
+            except InvalidInput as err:
+                checked.fail(CONF_MODEL, err)
+            else:
+                learned = zip(PROBED, (probe.context_size, probe.tool_calling), strict=True)
+                checked.values |= {key: value for key, value in learned if value is not None}
         if checked.errors:
-            return await self._async_show(self._about, self._filled, checked)
-        name = checked.values.pop(CONF_NAME)
-        if self._about == ADD:
+            return await self._async_show(page, user_input, checked)
+        if subentry is None:
             return await self._async_add(name, checked.values)
-        subentry = self._get_reconfigure_subentry()
-        of_page = {field.key for field in ABOUT}
-        if checked.values.get(CONF_MODEL) != self._stored_model():
-            of_page |= set(PROBED)
-        others = {key: value for key, value in subentry.data.items() if key not in of_page}
+        of_page = {*(field.key for field in ABOUT), *(PROBED if is_new else ())}
+        kept = {key: value for key, value in stored.items() if key not in of_page}
         self.hass.config_entries.async_update_subentry(
-            self._get_entry(), subentry, title=name, data={**others, **checked.values}
+            entry, subentry, title=name, data={**kept, **checked.values}
         )
         self._has_saved = True
         return await self.async_back()
@@ -148,7 +140,7 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
     async def _async_add(self, name: str, values: dict[str, Any]) -> Any:
         """Add the agent, and say how to talk to it."""
         copied = self._copied(values.pop(FIELD_COPY, CONNECTION))
-        if self._filled.get(CONF_MODEL):
+        if values.get(CONF_MODEL):
             copied = {key: value for key, value in copied.items() if key not in (CONF_MODEL, *PROBED)}
         data = {**copied, **values}
         shared = await async_shared(self.hass)
@@ -169,28 +161,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         subentry = self._get_reconfigure_subentry()
         defaults = {field.key: DEFAULTS[field.key] for field in AGENT_MEMORY}
         return {**defaults, CONF_SHARED_MEMORY: None, **subentry.data, CONF_NAME: subentry.title}
-
-    def _stored_model(self) -> str | None:
-        if self._about == ADD:
-            return None
-        model: str | None = self._get_reconfigure_subentry().data.get(CONF_MODEL)
-        return model
-
-    def _checked(self) -> Checked:
-        entry = self._get_entry()
-        adds = self._about == ADD
-        stored = {} if adds else self._get_reconfigure_subentry().data
-        checked = check(named(ADDED, entry) if adds else ABOUT, self._filled, stored)
-        name = str(checked.values.get(CONF_NAME, ""))
-        own = None if adds else self._get_reconfigure_subentry().subentry_id
-        taken = {entry.title, *(one.title for one in entry.subentries.values() if one.subentry_id != own)}
-        if not name:
-            checked.fail(CONF_NAME, InvalidInput("name_missing"))
-        elif name.casefold() in {title.casefold() for title in taken}:
-            checked.fail(CONF_NAME, InvalidInput("name_taken", name=name[:60]))
-        if checked.values.get(CONF_MODEL) == entry.data[CONF_MODEL]:
-            del checked.values[CONF_MODEL]
-        return checked
 
     def _copied(self, source: str) -> dict[str, Any]:
         """Return the settings of another agent, and nothing of the connection or the household."""

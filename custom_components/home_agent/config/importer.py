@@ -3,7 +3,7 @@
 Nothing of the old agent is changed.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +11,7 @@ from hashlib import sha256
 from itertools import count
 from pathlib import Path
 import re
-from typing import Any, Final, override
+from typing import Any, Final
 
 import probatio
 import yaml
@@ -20,6 +20,7 @@ from homeassistant.components import persistent_notification
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import TemplateError
+from homeassistant.util import yaml as yaml_util
 
 from .. import const
 from ..agent.describe import async_phrase
@@ -336,37 +337,13 @@ FILE: Final = "home_agent_import"
 HEADER: Final = "# Custom tools of Home Agent, made of the functions of Extended OpenAI Conversation.\n"
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as such, and uses no references."""
-
-    @override
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write each part where it belongs."""
-        return True
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
-def as_yaml(tools: Iterable[Mapping[str, Any]]) -> str:
-    """Return the tools as they are in a file that `home_agent:` includes."""
-    return yaml.dump(
-        {CONF_CUSTOM_TOOLS: list(tools)}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
-    )
-
-
 async def _async_check_tools(hass: HomeAssistant, made: Imported) -> None:
     """Keep the tools that our own loader accepts, and report the problems of the others."""
     known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
     taken = {*NATIVE, *(recipe.name for recipe in known.known())}
     kept = []
     for tool in made.tools:
-        problems = async_problems(hass, yaml.safe_load(as_yaml([tool]))[CONF_CUSTOM_TOOLS][0], taken)
+        problems = async_problems(hass, tool, taken)
         if problems:
             made.left.append(("import_wrong", {"name": tool["name"], "problems": "; ".join(problems)}))
         else:
@@ -399,7 +376,10 @@ async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
     await _async_check_tools(hass, made)
     file = ""
     if made.tools:
-        folder, text = Path(hass.config.config_dir), HEADER + as_yaml(made.tools)
+        folder, text = (
+            Path(hass.config.config_dir),
+            HEADER + str(yaml_util.dump({CONF_CUSTOM_TOOLS: made.tools})),
+        )
         try:
             file = await hass.async_add_executor_job(_write, folder, text)
         except OSError as err:

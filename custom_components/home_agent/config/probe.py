@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 import yarl
 
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.data_entry_flow import FlowHandler, FlowResultType
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.selector import SelectOptionDict
 from homeassistant.setup import async_setup_component
@@ -204,50 +203,6 @@ def failure_of(err: ModelServerError, asked: Endpoint, refused: str) -> InvalidI
     elif key == "invalid_auth" and not asked.api_key and not asked.headers:
         key = "key_needed"
     return InvalidInput(key, url=asked.base_url, model=asked.model, detail=err.detail)
-
-
-UNSEEN_SECONDS: Final = 3
-"""How long a form waits before a page says that the model is asked: a server may have to load it first."""
-
-
-class ProbeSteps(FlowHandler[Any, Any, Any]):
-    """Asks a model. The flow goes on in `async_step_probed`, which takes the result from `probed`."""
-
-    _asked: Endpoint | None = None
-    _probing: asyncio.Task[Probe] | None = None
-
-    async def async_ask_model(self, endpoint: Endpoint) -> Any:
-        """Begin; return the page that is shown next."""
-        self._asked = endpoint
-        return await self.async_step_probing()
-
-    async def async_step_probing(self, _user_input: dict[str, Any] | None = None) -> Any:
-        """Ask the model, and show that if it takes longer."""
-        assert self._asked is not None
-        if self._probing is None:
-            task = async_probe_model(self.hass, self._asked)
-            self._probing = self.hass.async_create_background_task(task, "home_agent probe of a model")
-            await asyncio.wait([self._probing], timeout=UNSEEN_SECONDS)
-        if not self._probing.done():
-            return self.async_show_progress(
-                step_id="probing",
-                progress_action="probing",
-                progress_task=self._probing,
-                description_placeholders={"model": self._asked.model},
-            )
-        if self.cur_step is not None and self.cur_step["type"] is FlowResultType.SHOW_PROGRESS:
-            return self.async_show_progress_done(next_step_id="probed")
-        return await self.async_step_probed()
-
-    async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> Any:
-        """Go on with what was found out."""
-        raise NotImplementedError
-
-    def probed(self) -> Probe:
-        """Return what was found out, once. Raises InvalidInput if the model could not be asked."""
-        assert self._probing is not None
-        task, self._probing = self._probing, None
-        return task.result()
 
 
 async def async_shared(hass: HomeAssistant) -> SharedData:
