@@ -128,7 +128,7 @@ async def test_circumstances(model_server: ModelServer, home: House) -> None:
     await home.wait(hours=1)
     assert home.messages() == []
     home.put("weather.home", "pouring")
-    await home.wait(seconds=20)
+    await home.wait(seconds=10)
     await home.wait(minutes=3)
     assert home.messages() == ["Bath is open, and it is raining.\nKitchen is open, and it is raining."]
     for who in ("anna", "ben"):
@@ -136,7 +136,7 @@ async def test_circumstances(model_server: ModelServer, home: House) -> None:
         state = home.hass.states.get(f"person.{who}")
         assert state
         home.hass.states.async_set(f"person.{who}", "not_home", state.attributes)
-        await home.wait(seconds=20)
+        await home.wait(seconds=10)
         await home.wait(minutes=2)
     assert home.messages()[1:] == ["Hall is on, and nobody is at home."]
 
@@ -193,7 +193,7 @@ async def test_who_is_told(model_server: ModelServer, home: House) -> None:
         {"rule": "leak", "persons": ["person.carl"]},
     )
     home.put("binary_sensor.cellar", "off", device_class="moisture")
-    await home.wait(seconds=20)
+    await home.wait(seconds=10)
     home.put(GARAGE, "open")
     home.put("binary_sensor.cellar", "on")
     await home.wait(minutes=6)
@@ -235,7 +235,7 @@ async def test_not_too_many_a_day(model_server: ModelServer, home: House) -> Non
         proactive_max_per_day=2,
     )
     home.put("binary_sensor.cellar", "off", device_class="moisture")
-    await home.wait(seconds=20)
+    await home.wait(seconds=10)
     for _ in range(4):
         home.put(GARAGE, "open")
         await home.wait(minutes=2)
@@ -320,6 +320,6 @@ async def test_one_thing_is_told_once(model_server: ModelServer, home: House) ->
         home.hass.states.async_set(f"person.{who}", "not_home")
     for name in ("top", "bottom"):
         home.put(f"light.fan_{name}", "on")
-    await home.wait(seconds=20)
+    await home.wait(seconds=10)
     await home.wait(minutes=10)
     assert home.messages()[-1].count("\n") == 1

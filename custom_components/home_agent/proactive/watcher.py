@@ -1,7 +1,7 @@
 """RuleWatcher: tracks the entities of the rules and sends a message when a rule has held for long enough."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -37,10 +37,8 @@ SECONDS: Final = 900.0
 """How long a question of a rule waits for an answer."""
 UNANSWERED: Final = frozenset({None, ActionOutcome.EXPIRED, ActionOutcome.WRONG_PIN})
 """Outcomes after which the message of the rule is sent instead. None: nobody could be asked."""
-LOOK_EACH: Final = timedelta(seconds=20)
-"""How often all rules are looked at, beside the changes of their entities."""
-COLLECT_SECONDS: Final = 3
-"""How long the watcher collects parts of the same message."""
+LOOK_EACH: Final = timedelta(seconds=10)
+"""How often what is due is told. What belongs together goes into one message."""
 RESCAN_SECONDS: Final = 10
 """Delay between a change of the registries or of exposure and the next search for entities to watch."""
 MAX_NAMED: Final = 6
@@ -79,23 +77,18 @@ class RuleWatcher:
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start watching; return a function that stops it."""
-
-        def debounced(seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> Debouncer[Any]:
-            return Debouncer(
-                self._hass, LOGGER, cooldown=seconds, immediate=False, function=work, background=True
-            )
-
-        @callback
-        def look(_now: datetime) -> None:
-            self._look(self._rules)
-
-        self._sending = debounced(COLLECT_SECONDS, self._async_send_due)
-        scanning = debounced(RESCAN_SECONDS, self._async_rescan)
+        scanning = Debouncer(
+            self._hass,
+            LOGGER,
+            cooldown=RESCAN_SECONDS,
+            immediate=False,
+            function=self._async_rescan,
+            background=True,
+        )
         self._ends = [
-            self._sending.async_shutdown,
             scanning.async_shutdown,
             self._house.async_listen(scanning.async_schedule_call),
-            async_track_time_interval(self._hass, look, LOOK_EACH, cancel_on_shutdown=True),
+            async_track_time_interval(self._hass, self._async_send_due, LOOK_EACH, cancel_on_shutdown=True),
         ]
         scan = self._hass.async_create_background_task(self._async_rescan(), "home_agent rules")
 
@@ -148,11 +141,10 @@ class RuleWatcher:
 
     @callback
     def _look(self, keys: Iterable[str]) -> None:
-        """Bring the watches of rules up to date, and have told what is due."""
+        """Bring the watches of rules up to date."""
         now = dt_util.utcnow()
-        moments = [at for key in keys for _, at in self._moments(self._rules[key], now)]
-        if any(at <= now for at in moments):  # others of the next seconds go into the same message
-            self._sending.async_schedule_call()
+        for key in keys:
+            self._moments(self._rules[key], now)
 
     @callback
     def _moments(self, rule: ProactiveRule, now: datetime) -> list[tuple[str, datetime]]:
@@ -205,10 +197,9 @@ class RuleWatcher:
             clearing = self._messenger.async_clear(_tag(rule), self._persons(rule))
             self._hass.async_create_task(clearing, "home_agent notification")
 
-    async def _async_send_due(self) -> None:
+    async def _async_send_due(self, now: datetime) -> None:
         """Send the messages that are due, one for each rule; what may not be sent now waits."""
         for key, rule in self._rules.items():
-            now = dt_util.utcnow()
             due = [entity_id for entity_id, at in self._moments(rule, now) if at <= now]
             if not due or not self._messenger.may_send(now, urgent=rule.urgent):
                 continue
