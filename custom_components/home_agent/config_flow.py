@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final, override
 
 import probatio
@@ -22,10 +23,7 @@ from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
 from . import const
-from .agent.describe import async_phrase
 from .agent.examples import async_examples
-from .config import adding
-from .config.adding import connection_form, default_name, model_field
 from .config.agent_flow import AGENT, AgentSubentryFlow
 from .config.fields import (
     Checked,
@@ -47,7 +45,7 @@ from .config.probe import (
     ranked,
     typed_endpoint,
 )
-from .config.schemas import CONNECTION, EXAMPLES, REAUTH
+from .config.schemas import ASSISTANT, CONNECTION, EXAMPLES, REAUTH, model_field
 from .connection import is_cloud
 from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
@@ -67,6 +65,7 @@ FIELDS: Final = {
     "base": "base",
 }
 """The field of a form that each part of a connection is typed into."""
+DEFAULT_NAME: Final = "Home Agent"
 UNSEEN_SECONDS: Final = 3
 """How long a form waits before a page says that the model is asked: a server may have to load it first."""
 
@@ -80,15 +79,11 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
     def __init__(self) -> None:
         self._offered_import = False
         self._imported: Imported | None = None
-        self._search: asyncio.Task[dict[str, str]] | None = None
         self._probing: asyncio.Task[Probe] | None = None
         self._makes_assistant = False
         self._ready: dict[str, str] = {}
         """What the last page says."""
-        self._another = ""
-        """A hint for those who may want a further agent instead of another server."""
         self._connection_step = "user"
-        self._servers: dict[str, str] = {}
         self._typed: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
         self._chosen: dict[str, Any] = {}
@@ -119,27 +114,13 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
             return await self.async_step_start()
         if self._imported is not None:
             return await self._async_connection_step("user", self._imported.connection, user_input)
-        self._servers = await self._async_servers()
-        if self._async_current_entries(include_ignore=False):
-            language = await async_language(self.hass)
-            self._another = "\n\n" + await async_phrase(self.hass, language, "another_agent")
-        stored = {const.CONF_NAME: default_name(self.hass.config_entries.async_entries(DOMAIN))}
-        if self._servers:
-            stored[const.CONF_BASE_URL] = next(iter(self._servers))
+        stored = {const.CONF_NAME: self._free_name()}
         return await self._async_connection_step("user", stored, user_input)
 
-    async def _async_servers(self) -> dict[str, str]:
-        """Return what is shown of the servers that were found so far, those that no agent uses first."""
-        if self._search is None:
-            task = adding.async_find_servers(self.hass)
-            self._search = self.hass.async_create_background_task(task, "home_agent servers")
-        await asyncio.wait([self._search], timeout=adding.SEARCH_SECONDS)
-        found = self._search.result() if self._search.done() else {}
-        used = {
-            entry.data.get(const.CONF_BASE_URL, "").removesuffix("/v1")
-            for entry in self.hass.config_entries.async_entries(DOMAIN)
-        }
-        return dict(sorted(found.items(), key=lambda server: server[0] in used))
+    def _free_name(self) -> str:
+        taken = {entry.title for entry in self.hass.config_entries.async_entries(DOMAIN)}
+        numbered = (f"{DEFAULT_NAME} {number}" for number in count(2))
+        return next(name for name in chain([DEFAULT_NAME], numbered) if name not in taken)
 
     async def async_step_start(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask whether to import an agent or to set up a new one."""
@@ -195,7 +176,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         self, step_id: str, shown: Mapping[str, Any], checked: Checked | None = None
     ) -> ConfigFlowResult:
         errors = placed_errors(CONNECTION, checked.errors) if checked else {}
-        schema = connection_form(CONNECTION, shown, self._servers, errors)
+        schema = form(CONNECTION, shown, errors)
         placed = replace(checked, errors=errors) if checked else None
         return self._show(step_id, schema, placed, last_step=False)
 
@@ -318,7 +299,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
     async def async_step_ready(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Say what can be done now, and offer to make the assistant."""
         if user_input is not None:
-            self._makes_assistant = bool(user_input.get(adding.FIELD_ASSISTANT))
+            self._makes_assistant = bool(user_input.get(ASSISTANT.key))
             return await self._async_store()
         house = await (await async_shared(self.hass)).house.async_snapshot()
         sentences = await async_examples(
@@ -331,9 +312,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         offered = may_be_assistant(self.hass)
         return self.async_show_form(
             step_id="ready",
-            data_schema=form(
-                [adding.ASSISTANT] if offered is not None else [], {adding.FIELD_ASSISTANT: offered}
-            ),
+            data_schema=form([ASSISTANT] if offered is not None else [], {ASSISTANT.key: offered}),
             description_placeholders=self._ready,
             last_step=True,
         )
@@ -367,12 +346,6 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         if self._makes_assistant:
             await async_make_assistant(self.hass, result["result"])
         return result
-
-    @override
-    def async_remove(self) -> None:
-        """Stop looking for servers."""
-        if self._search is not None:
-            self._search.cancel()
 
     async def async_step_reauth(self, _entry_data: Mapping[str, Any]) -> ConfigFlowResult:
         """Begin because the server refused the key."""
@@ -416,7 +389,6 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         placeholders = {
             **EXAMPLES,
             "url": url,
-            "another": self._another,
             **(checked.placeholders if checked else {}),
         }
         return self.async_show_form(

@@ -11,7 +11,7 @@ from typing import Any, Final
 import probatio
 
 from custom_components.home_agent import connection, const, services
-from custom_components.home_agent.config import adding, schemas
+from custom_components.home_agent.config import schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
@@ -113,7 +113,7 @@ def option_rows(heading: str) -> Rows:
     texts = _texts(step)
     if heading == "Connection":
         texts |= _texts("config.step.model")
-        fields = (*fields, adding.model_field([]))
+        fields = (*fields, schemas.model_field([]))
     for field in fields:
         label, about = texts[field.key]
         about = ABOUT.get(field.key, about).format_map(

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from custom_components.home_agent import errors
-from custom_components.home_agent.config import adding, probe, schemas
+from custom_components.home_agent.config import probe, schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import DONE, MENUS
 from homeassistant.core import HomeAssistant
@@ -120,8 +120,8 @@ async def test_home_assistant_loads_them(hass: HomeAssistant) -> None:
         ("config.step.user", schemas.CONNECTION),
         ("config.step.reconfigure", schemas.CONNECTION),
         ("config.step.reauth_confirm", schemas.REAUTH),
-        ("config.step.model", (adding.model_field([]),)),
-        ("config.step.ready", (adding.ASSISTANT,)),
+        ("config.step.model", (schemas.model_field([]),)),
+        ("config.step.ready", (schemas.ASSISTANT,)),
         *((f"options.step.{page}", fields) for page, fields in schemas.PAGES.items()),
     ],
 )

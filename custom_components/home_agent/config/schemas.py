@@ -1,6 +1,6 @@
 """The pages as tables: which fields each has, in which order."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from homeassistant.helpers.selector import (
@@ -8,6 +8,7 @@ from homeassistant.helpers.selector import (
     EntitySelector,
     EntitySelectorConfig,
     ObjectSelector,
+    SelectOptionDict,
     TargetSelector,
     TemplateSelector,
     TextSelector,
@@ -126,6 +127,13 @@ CONNECTION: Final = (
     ),
 )
 
+
+def model_field(options: Sequence[SelectOptionDict]) -> Field:
+    """Return the field of the page of models, which takes other names as well."""
+    return Field(key=const.CONF_MODEL, selector=offered(list(options)), required=True)
+
+
+ASSISTANT: Final = switch("make_assistant")
 REAUTH: Final = (Field(key=const.CONF_API_KEY, selector=key(), secret=True),)
 
 ANSWERS: Final = (
