@@ -29,7 +29,6 @@ from .config.fields import (
     Checked,
     Field,
     async_language,
-    azure_version,
     check,
     flat,
     form,
@@ -49,6 +48,7 @@ from .config.schemas import ASSISTANT, CONNECTION, EXAMPLES, REAUTH, model_field
 from .connection import is_cloud
 from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
+from .inference.dialects.base import parse_address
 from .inference.models import Probe
 from .lifecycle.assistants import async_make_assistant, may_be_assistant
 from .settings import async_part
@@ -153,9 +153,9 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
             return self._show_connection(step_id, stored_values(CONNECTION, stored))
         typed = flat(CONNECTION, user_input)
         checked = check(CONNECTION, typed, stored)
-        if version := azure_version(typed[const.CONF_BASE_URL]):
-            checked.values.setdefault(const.CONF_AZURE_API_VERSION, version)
         if not checked.errors:
+            if version := parse_address(typed[const.CONF_BASE_URL]).query.get("api-version"):
+                checked.values.setdefault(const.CONF_AZURE_API_VERSION, version)
             try:
                 server = await async_find_server(self.hass, typed_endpoint(self.hass, checked.values))
             except InvalidInput as err:

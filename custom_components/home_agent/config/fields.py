@@ -7,7 +7,6 @@ import re
 from typing import Any, Final
 
 import probatio
-import yarl
 
 from homeassistant import data_entry_flow
 from homeassistant.auth.models import User
@@ -32,6 +31,7 @@ from homeassistant.helpers.selector import (
 from .. import const
 from ..connection import is_cloud, is_template
 from ..errors import InvalidInput
+from ..inference.dialects.base import parse_address
 from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..safety.rules import PIN, RULE, as_texts
@@ -39,14 +39,12 @@ from ..settings import defaults_of
 from ..timespans import read_span
 from ..tools.recipients import NO_PERSONS, TARGETS
 
-FRONTEND = "frontend"
-
 
 async def async_language(hass: HomeAssistant) -> str:
     """Return the language in which a form is read: that of the reader's profile, else that of the home."""
     request = current_request.get()
     user: User | None = request.get("hass_user") if request is not None else None
-    if user is not None and FRONTEND in hass.config.components:
+    if user is not None and "frontend" in hass.config.components:
         from homeassistant.components.frontend.storage import async_user_store  # noqa: PLC0415
 
         chosen = (await async_user_store(hass, user.id)).data.get("language")
@@ -97,11 +95,6 @@ def shown_span(value: Any) -> dict[str, int] | None:
 MAX_PATTERNS: Final = 500
 MAX_TARGETS: Final = 20
 MAX_COLLECTIONS: Final = 10
-_SCHEME = lazy_regex(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
-_HOST = lazy_regex(r"^(?=[.:%-]*\w)[\w.:%-]+$")
-_KNOWN_ENDINGS = lazy_regex(
-    r"(/chat/completions|/completions|/embeddings|/models|/responses|/api/(chat|generate|tags|version))$"
-)
 _DURATION = lazy_regex(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
 _TARGET = lazy_regex(r"^notify\.[a-z0-9_]+$")
 _ALLOWED_HOST = lazy_regex(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
@@ -118,40 +111,16 @@ def normalise_url(text: str) -> str:
 
     Raises InvalidInput when it is not an address, and when it carries a user name or password.
     """
-    text = text.strip()
-    if (match := _SCHEME.match(text)) is None:
-        text = f"http://{text}"
-        guessed = True
-    elif match["scheme"].lower() in ("http", "https"):
-        guessed = False
-    else:
-        raise InvalidInput("invalid_url")
     try:
-        url = yarl.URL(text)
+        url = parse_address(text)
         _ = url.port
     except ValueError as err:
         raise InvalidInput("invalid_url") from err
-    if not _HOST.match(url.host or ""):
-        raise InvalidInput("invalid_url")
     if url.user is not None or url.password is not None:
         raise InvalidInput("url_with_password")
-    if guessed and is_cloud(text):
+    if "://" not in text and is_cloud(str(url)):
         url = url.with_scheme("https")
-    path = _KNOWN_ENDINGS.sub("", url.raw_path.rstrip("/")).rstrip("/")
-    return str(url.with_path(path or "/", encoded=True)).rstrip("/")
-
-
-def azure_version(text: str) -> str | None:
-    """Return the API version of an address that was copied from Azure's portal."""
-    try:
-        return yarl.URL(text.strip()).query.get("api-version")
-    except ValueError:
-        return None
-
-
-def is_saved_secret(value: str | None) -> bool:
-    """Return whether a value is a secret, which no form shows; a template is shown as it is."""
-    return value is not None and value != "" and not is_template(value)
+    return str(url.with_query(None)).rstrip("/")
 
 
 def clean_duration(value: str) -> str:
@@ -445,18 +414,13 @@ def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
     defaults = defaults_of(stored)
     shown = {field.key: stored.get(field.key, defaults.get(field.key)) for field in fields}
     for field in fields:
-        if field.secret and is_saved_secret(shown[field.key]):
+        if field.secret and shown[field.key] and not is_template(shown[field.key]):
             shown[field.key] = SAVED
     if FIELD_PATTERNS in shown:
         chosen = shown[const.CONF_DIRECT_ENTITIES]
         shown[FIELD_PATTERNS] = [value for value in chosen if is_pattern(value)]
         shown[const.CONF_DIRECT_ENTITIES] = [value for value in chosen if not is_pattern(value)]
-    by_key = {field.key: field for field in fields}
-    return {
-        key: by_key[key].show(value) if key in by_key else value
-        for key, value in shown.items()
-        if value is not None
-    }
+    return {field.key: field.show(shown[field.key]) for field in fields if shown[field.key] is not None}
 
 
 def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Checked:
