@@ -54,13 +54,13 @@ PROBED: Final = (CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING)
 OWN_KEYS: Final = frozenset({*AGENT_KEYS, CONF_MODEL, *PROBED})
 """What a copy takes from a further agent."""
 
-NAME: Final = Field(key=CONF_NAME, selector=text(), required=True)
-MODEL: Final = Field(key=CONF_MODEL, selector=text())
+NAME: Final = Field(CONF_NAME, text(), required=True)
+MODEL: Final = Field(CONF_MODEL, text())
 AUTOMATIC: Final = "automatic"
 MEMORIES: Final = {AUTOMATIC: None, "household": True, "own": False}
 """Whose memory an agent uses, as the form and as the options have it."""
 SHARED: Final = Field(
-    key=CONF_SHARED_MEMORY,
+    CONF_SHARED_MEMORY,
     selector=choice(CONF_SHARED_MEMORY, MEMORIES),
     clean=MEMORIES.__getitem__,
     show=lambda shared: next((name for name, stored in MEMORIES.items() if stored is shared), AUTOMATIC),
@@ -80,7 +80,7 @@ def named(fields: tuple[Field, ...], entry: ConfigEntry) -> tuple[Field, ...]:
         options=options, mode=SelectSelectorMode.DROPDOWN, translation_key=FIELD_COPY
     )
     selector = SelectSelector(config)
-    return (fields[0], Field(key=FIELD_COPY, selector=selector, required=True), *fields[1:])
+    return (fields[0], Field(FIELD_COPY, selector, required=True), *fields[1:])
 
 
 class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):

@@ -248,7 +248,7 @@ FIELD_PATTERNS: Final = "direct_patterns"
 """Field of the form only: its patterns are stored with the entities, under `direct_entities`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """One field of a form.
 
@@ -342,24 +342,24 @@ def choice(
 
 def switch(key: str) -> Field:
     """Return a field that is on or off."""
-    return Field(key=key, selector=BooleanSelector())
+    return Field(key, BooleanSelector())
 
 
 def int_field(key: str, low: int, high: int, unit: str | None = None) -> Field:
     """Return a field for a whole number."""
-    return Field(key=key, selector=number(low, high, 1, unit), clean=int)
+    return Field(key, number(low, high, 1, unit), clean=int)
 
 
 def fraction_field(key: str, high: float) -> Field:
     """Return a slider for a number from 0 to `high` in steps of 0.05."""
     slider = number(0, high, 0.05, mode=NumberSelectorMode.SLIDER)
-    return Field(key=key, selector=slider, clean=lambda value: round(value, 3))
+    return Field(key, slider, clean=lambda value: round(value, 3))
 
 
 def span_field(key: str, *, days: bool = False) -> Field:
     """Return a field for a span of time, stored as text such as 90d or 1h30m."""
     config = DurationSelectorConfig(enable_day=True) if days else DurationSelectorConfig()
-    return Field(key=key, selector=DurationSelector(config), clean=clean_span, show=shown_span)
+    return Field(key, DurationSelector(config), clean=clean_span, show=shown_span)
 
 
 def texts(key: str, clean: Callable[[Any], Any], examples: Iterable[str] = ()) -> Field:
@@ -367,7 +367,7 @@ def texts(key: str, clean: Callable[[Any], Any], examples: Iterable[str] = ()) -
     config = SelectSelectorConfig(
         options=list(examples), mode=SelectSelectorMode.DROPDOWN, custom_value=True, multiple=True
     )
-    return Field(key=key, selector=SelectSelector(config), clean=clean)
+    return Field(key, SelectSelector(config), clean=clean)
 
 
 def form(fields: Iterable[Field], shown: Mapping[str, Any], opened: Collection[str] = ()) -> probatio.Schema:

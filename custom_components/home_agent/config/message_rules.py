@@ -66,11 +66,11 @@ def rule_fields(rule: Mapping[str, Any], *, is_stored: bool) -> tuple[Field, ...
 
 def _persons(key: str) -> Field:
     config = EntitySelectorConfig(domain="person", multiple=True)
-    return Field(key=key, selector=EntitySelector(config), clean=clean_names)
+    return Field(key, EntitySelector(config), clean=clean_names)
 
 
 def _briefing_fields() -> list[Field]:
-    return [Field(key=AT, selector=TimeSelector()), _persons(ARRIVALS), _persons(PERSONS), switch(SPOKEN)]
+    return [Field(AT, TimeSelector()), _persons(ARRIVALS), _persons(PERSONS), switch(SPOKEN)]
 
 
 def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
@@ -83,12 +83,12 @@ def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
             else EntityWithDeviceFilterSelectorConfig(domain=domain, device_class=sorted(classes))
             for domain, classes in template.kinds.items()
         ]
-    fields = [Field(key=ENTITIES, selector=EntitySelector(watched), clean=_entities)]
+    fields = [Field(ENTITIES, EntitySelector(watched), clean=_entities)]
     if rule[RULE] == OWN_RULE:
-        fields.append(Field(key=STATE, selector=text()))
+        fields.append(Field(STATE, text()))
     fields += [
         Field(
-            key=DURATION,
+            DURATION,
             selector=DurationSelector(DurationSelectorConfig(enable_day=True)),
             clean=_clean_duration,
             show=shown_span,
@@ -99,10 +99,10 @@ def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
         fields.append(switch(URGENT))
     if template.asks or rule.get(ASK):
         fields += (
-            Field(key=ASK, selector=choice("proposed_action", PROPOSED)),
+            Field(ASK, choice("proposed_action", PROPOSED)),
             Field(
-                key=ASK_ENTITIES,
-                selector=EntitySelector(EntitySelectorConfig(domain=_ABLE, multiple=True)),
+                ASK_ENTITIES,
+                EntitySelector(EntitySelectorConfig(domain=_ABLE, multiple=True)),
                 clean=_entities,
             ),
             switch(ALOUD),
