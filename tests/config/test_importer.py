@@ -167,16 +167,6 @@ async def test_agents_in_subentries(hass: HomeAssistant, model_server: ModelServ
     assert "Skills" in notification(hass)
 
 
-async def test_old_agent_is_removed_meanwhile(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The choice then says so by offering nothing, and a new set-up is still possible."""
-    entry = old_agent(hass, model_server)
-    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
-    await hass.config_entries.async_remove(entry.entry_id)
-    result = await go_on(hass, result, {"next_step_id": "extended_openai"})
-    assert result["step_id"] == "user"
-    assert shown(result) == {"name": "Home Agent", "llm_dialect": "auto"}
-
-
 @pytest.mark.parametrize(
     ("prompt", "stored"),
     [

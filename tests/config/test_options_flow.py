@@ -96,25 +96,15 @@ async def test_each_page_is_stored_shown_and_emptied(hass: HomeAssistant, entry:
 
 LIMITS: tuple[tuple[str, str, int, int], ...] = (
     ("llm", "llm_temperature", 0, 2),
-    ("llm", "llm_top_p", 0, 1),
-    ("llm", "llm_max_tokens", 1, 100_000),
     ("context", "max_context_tokens", 1_000, 128_000),
-    ("vector_store:chroma", "vector_db_port", 1, 65_535),
-    ("vector_store:collections", "vector_db_top_k", 1, 50),
-    ("vector_store:collections", "vector_db_similarity_threshold", 0, 1),
-    ("vector_store:collections", "additional_top_k", 1, 50),
-    ("vector_store:collections", "additional_similarity_threshold", 0, 1),
-    ("history", "history_max_messages", 1, 100),
-    ("history", "history_max_tokens", 100, 50_000),
+    ("vector_store", "additional_similarity_threshold", 0, 1),
     ("history", "session_timeout", 1, 1_440),
     ("tools", "tools_max_calls_per_turn", 1, 50),
-    ("tools", "tools_timeout", 5, 300),
 )
 
 
 async def test_limits_of_numbers(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    for place, key, low, high in LIMITS:
-        name = place.partition(":")[0]
+    for name, key, low, high in LIMITS:
         for value in (low, high):
             await save(hass, entry, name, {key: value})
             assert entry.options[key] == value

@@ -193,7 +193,6 @@ CLASHES: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ),
     ("mine", {"vector_db_collection": "home_entities_knowledge"}, "collections", "collection_shared"),
     ("mine", {"vector_db_collection": "home_agent_memories"}, "collections", "collection_shared"),
-    ("home_entities", {"vector_db_collection": "mine"}, "vector_db_backend", "memories_shared"),
 )
 APART: tuple[dict[str, Any], ...] = (
     {},

@@ -13,14 +13,6 @@ def error(message: str, **fields: Any) -> dict[str, Any]:
 
 
 REFUSALS = {
-    "openai": (
-        error(
-            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001.",
-            code="context_length_exceeded",
-        ),
-        8192,
-        9001,
-    ),
     "vllm": (
         error(
             "This model's maximum context length is 4096 tokens. However, you requested 5100 tokens "
@@ -29,11 +21,6 @@ REFUSALS = {
         4096,
         5100,
     ),
-    "vllm, newer": (
-        error("The decoder prompt (length 5000) is longer than the maximum model length of 4096. Make sure"),
-        4096,
-        5000,
-    ),
     "llama.cpp": (
         error(
             "request (5210 tokens) exceeds the available context size (4096 tokens), try increasing it",
@@ -41,11 +28,6 @@ REFUSALS = {
             n_prompt_tokens=5210,
             n_ctx=4096,
         ),
-        4096,
-        5210,
-    ),
-    "llama.cpp, words only": (
-        error("request (5210 tokens) exceeds the available context size (4096 tokens), try increasing it"),
         4096,
         5210,
     ),
