@@ -378,7 +378,7 @@ async def _async_check_rules(hass: HomeAssistant, checked: Checked, stored: Mapp
     names = await async_rule_names(hass, typed)
     for option, rules in new.items():
         if wrong := next((rule for rule in rules if not names.has(rule)), None):
-            checked.fail(option, names.error(wrong))
+            checked.fail(option, InvalidInput("rule_unknown", rule=wrong[:60]))
 
 
 async def _async_check_prompt(

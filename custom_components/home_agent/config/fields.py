@@ -291,19 +291,13 @@ class Checked:
         self.errors[field] = error.key
         self.placeholders |= error.placeholders
         if detail := error.placeholders.get("detail"):
-            self.placeholders["detail"] = sentence(detail)
+            end = "" if detail.endswith(tuple(".!?…)")) else "."
+            self.placeholders["detail"] = f"{detail[0].upper()}{detail[1:]}{end}"
 
 
-def sentence(text: str) -> str:
-    """Return a remark of a server as a sentence, with a capital letter and a full stop."""
-    return f"{text[0].upper()}{text[1:]}{'' if text.endswith(tuple('.!?…)')) else '.'}"
-
-
-def text(kind: TextSelectorType = TextSelectorType.TEXT, *, multiline: bool = False) -> TextSelector:
+def text(*, multiline: bool = False) -> TextSelector:
     """Return a selector of one line, or of several."""
-    if multiline:
-        return TextSelector(TextSelectorConfig(multiline=True))
-    return TextSelector(TextSelectorConfig(type=kind))
+    return TextSelector(TextSelectorConfig(multiline=multiline))
 
 
 def key() -> TextSelector:

@@ -121,11 +121,6 @@ def _clean_duration(value: Any) -> str:
     return span
 
 
-def shown_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rule with the duration of its kind, where it has none of its own."""
-    return {DURATION: written_span(TEMPLATES[rule[RULE]].duration), **rule}
-
-
 def check_rule(rule: Mapping[str, Any], typed: Mapping[str, Any]) -> Checked:
     """Return the rule as it is stored, without empty values, or why it could never be told."""
     template = TEMPLATES[rule[RULE]]

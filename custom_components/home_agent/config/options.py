@@ -22,7 +22,7 @@ from ..channels.telegram import CHAT
 from ..const import DEFAULTS, DOMAIN
 from ..errors import InvalidInput
 from ..knowledge.indexer import knowledge_collection, profile_collection
-from ..proactive.rules import RULE, TEMPLATES
+from ..proactive.rules import DURATION, RULE, TEMPLATES
 from ..settings import async_part, is_own_api
 from ..tools.recipients import TARGETS
 from .choices import async_labelled
@@ -36,9 +36,10 @@ from .fields import (
     form,
     placed_errors,
     stored_values,
+    written_span,
 )
 from .lists import chat_options, notify_options, of_persons, offered
-from .message_rules import MAX_RULES, REMOVE, check_rule, rule_fields, rule_line, shown_rule
+from .message_rules import MAX_RULES, REMOVE, check_rule, rule_fields, rule_line
 from .schemas import EXAMPLES, EXPERT, PAGES
 
 DATABASE_KEYS = (
@@ -321,7 +322,8 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         fields = rule_fields(rule, is_stored=number is not None)
         checked = check_rule(rule, user_input) if user_input is not None else None
         if user_input is None or (checked and checked.errors and not user_input.get(REMOVE)):
-            shown = user_input if user_input is not None else stored_values(fields, shown_rule(rule))
+            usual = {DURATION: written_span(TEMPLATES[rule[RULE]].duration)}
+            shown = user_input if user_input is not None else stored_values(fields, usual | rule)
             return self.async_show_form(
                 step_id="message_rule",
                 data_schema=form(fields, shown),
