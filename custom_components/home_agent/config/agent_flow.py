@@ -33,7 +33,7 @@ from ..errors import InvalidInput
 from ..inference.models import ModelServerError
 from ..knowledge.house import AgentView, ViewedHouse
 from ..texts import without_embeds
-from .fields import Checked, Field, check, choice, form, text
+from .fields import Checked, Field, check, choice, form, offered, text
 from .options import Edited, OptionPages, add_page_steps
 from .probe import async_probe_model, async_shared, ranked, typed_endpoint
 from .schemas import AGENT_KEYS, AGENT_MEMORY, AGENT_PAGES, allow_list_field
@@ -184,9 +184,8 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
         entry = self._get_entry()
         fields = named(ADDED, entry) if page == ADD else ABOUT
         if models := await self._async_models():
-            config = SelectSelectorConfig(options=models, mode=SelectSelectorMode.DROPDOWN, custom_value=True)
-            offered = SelectSelector(config)
-            fields = tuple(replace(field, selector=offered) if field is MODEL else field for field in fields)
+            listed = replace(MODEL, selector=offered(models))
+            fields = tuple(listed if field is MODEL else field for field in fields)
         values = {field.key: field.show(shown[field.key]) for field in fields if field.key in shown}
         return self.async_show_form(
             step_id=page,

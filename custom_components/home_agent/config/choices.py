@@ -59,7 +59,7 @@ from ..safety.rules import (
     as_texts,
 )
 from ..texts import without_embeds
-from .fields import Checked, Field, as_items, async_language, clean_names
+from .fields import Checked, Field, as_items, async_language, clean_names, offered
 from .lists import Labels, items_selector
 from .rule_names import async_has_people, has_place
 
@@ -184,25 +184,16 @@ def choices_selector(labels: Labels) -> ObjectSelector:
     words = {field: list(known.values()) for field, known in labels.by_field.items()}
     fields: dict[str, Selector[Any]] = {
         DECISION: SelectSelector(SelectSelectorConfig(options=words[DECISION], mode=SelectSelectorMode.LIST)),
-        ACTIONS: _select(words[ACTIONS]),
-        KINDS: _select(words[KINDS]),
+        ACTIONS: offered(words[ACTIONS], multiple=True),
+        KINDS: offered(words[KINDS], multiple=True),
         # A filter of the picker only: a rule of an earlier release may name something else.
         ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True, filter=[{"domain": CONTROLLED}])),
-        PLACES: _select(words[PLACES]),
-        HOURS: _select(words[HOURS]),
-        PRESENCE: _select(words[PRESENCE], multiple=False),
-        WHOM: _select(words[WHOM]),
+        PLACES: offered(words[PLACES], multiple=True),
+        HOURS: offered(words[HOURS], multiple=True),
+        PRESENCE: offered(words[PRESENCE]),
+        WHOM: offered(words[WHOM], multiple=True),
     }
     return items_selector(CONF_POLICY_CHOICES, fields, (DECISION,))
-
-
-def _select(options: list[str], *, multiple: bool = True) -> SelectSelector:
-    """Return a dropdown of labels, which also takes a label in another language."""
-    return SelectSelector(
-        SelectSelectorConfig(
-            options=options, multiple=multiple, mode=SelectSelectorMode.DROPDOWN, custom_value=True
-        )
-    )
 
 
 async def async_labelled(hass: HomeAssistant, field: Field, options: Mapping[str, Any]) -> Field:

@@ -19,6 +19,7 @@ from homeassistant.helpers.selector import (
     NumberSelector,
     NumberSelectorConfig,
     NumberSelectorMode,
+    SelectOptionDict,
     Selector,
     SelectSelector,
     SelectSelectorConfig,
@@ -356,12 +357,21 @@ def span_field(key: str, *, days: bool = False) -> Field:
     return Field(key, DurationSelector(config), clean=clean_span, show=shown_span)
 
 
+def offered(options: list[SelectOptionDict] | list[str], *, multiple: bool = False) -> SelectSelector:
+    """Return a dropdown that also takes what is not in its list."""
+    return SelectSelector(
+        SelectSelectorConfig(
+            options=options,
+            mode=SelectSelectorMode.DROPDOWN,
+            custom_value=True,
+            multiple=multiple,
+        )
+    )
+
+
 def texts(key: str, clean: Callable[[Any], Any], examples: Iterable[str] = ()) -> Field:
     """Return a field for several texts, of which some can be chosen from a list."""
-    config = SelectSelectorConfig(
-        options=list(examples), mode=SelectSelectorMode.DROPDOWN, custom_value=True, multiple=True
-    )
-    return Field(key, SelectSelector(config), clean=clean)
+    return Field(key, offered(list(examples), multiple=True), clean=clean)
 
 
 def form(fields: Iterable[Field], shown: Mapping[str, Any], opened: Collection[str] = ()) -> probatio.Schema:

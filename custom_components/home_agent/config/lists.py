@@ -12,8 +12,6 @@ from homeassistant.helpers.selector import (
     ObjectSelectorConfig,
     SelectOptionDict,
     Selector,
-    SelectSelector,
-    SelectSelectorConfig,
 )
 
 from ..channels.telegram import CHAT
@@ -84,11 +82,6 @@ def of_persons(option: str, part: str, selector: Selector[Any]) -> ObjectSelecto
         part: selector,
     }
     return items_selector(option, fields, fields, (PERSON, part))
-
-
-def offered(options: list[SelectOptionDict], *, multiple: bool = False) -> SelectSelector:
-    """Return a dropdown that also takes what is not in its list."""
-    return SelectSelector(SelectSelectorConfig(options=options, multiple=multiple, custom_value=True))
 
 
 TELEGRAM: Final = "telegram_bot"

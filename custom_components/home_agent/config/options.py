@@ -34,11 +34,12 @@ from .fields import (
     check,
     flat,
     form,
+    offered,
     placed_errors,
     stored_values,
     written_span,
 )
-from .lists import chat_options, notify_options, of_persons, offered
+from .lists import chat_options, notify_options, of_persons
 from .message_rules import MAX_RULES, REMOVE, check_rule, rule_fields, rule_line
 from .schemas import EXAMPLES, EXPERT, PAGES
 

@@ -50,12 +50,13 @@ from .fields import (
     key,
     normalise_url,
     number,
+    offered,
     span_field,
     switch,
     text,
     texts,
 )
-from .lists import clean_chats, of_persons, offered
+from .lists import clean_chats, of_persons
 
 MAX_NAMED: Final = 500
 KEYS: Final = {
