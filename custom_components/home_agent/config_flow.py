@@ -1,8 +1,7 @@
 """The config flow: a model server, then one of its models."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final, override
 
@@ -86,7 +85,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         self._connection_step = "user"
         self._typed: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
-        self._chosen: dict[str, Any] = {}
+        self._model = ""
         self._models: list[str] = []
 
     @staticmethod
@@ -150,7 +149,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         self, step_id: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
     ) -> ConfigFlowResult:
         if user_input is None:
-            return self._show_connection(step_id, stored_values(CONNECTION, stored))
+            return self._show(step_id, CONNECTION, stored_values(CONNECTION, stored), last_step=False)
         typed = flat(CONNECTION, user_input)
         checked = check(CONNECTION, typed, stored)
         if not checked.errors:
@@ -164,21 +163,13 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
                 checked.values[const.CONF_BASE_URL] = server.base_url
                 self._models = server.models
         if checked.errors:
-            return self._show_connection(step_id, typed, checked)
+            return self._show(step_id, CONNECTION, typed, checked, last_step=False)
         self._connection_step, self._typed, self._data = step_id, typed, checked.values
         host = yarl.URL(checked.values[const.CONF_BASE_URL]).host
         known = step_id == "reconfigure" and host == yarl.URL(stored[const.CONF_BASE_URL]).host
         if is_cloud(checked.values[const.CONF_BASE_URL]) and not known:
             return await self.async_step_cloud()
         return await self.async_step_model()
-
-    def _show_connection(
-        self, step_id: str, shown: Mapping[str, Any], checked: Checked | None = None
-    ) -> ConfigFlowResult:
-        errors = placed_errors(CONNECTION, checked.errors) if checked else {}
-        schema = form(CONNECTION, shown, errors)
-        placed = replace(checked, errors=errors) if checked else None
-        return self._show(step_id, schema, placed, last_step=False)
 
     async def async_step_cloud(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show which data leaves the home."""
@@ -194,17 +185,12 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
 
     async def async_step_model(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a model, and try whether it calls tools."""
-        fields = await self._async_model_fields()
         if user_input is None:
             before = self._data.get(const.CONF_MODEL) or self._model_in_use()
-            suggested = before or next(iter(ranked(self._models)), None)
-            return self._show_model(form(fields, {const.CONF_MODEL: suggested}))
-        self._chosen = user_input
-        checked = check(fields, user_input, {})
-        if const.CONF_MODEL not in checked.values:
-            checked.fail(const.CONF_MODEL, InvalidInput("model_missing"))
-            return self._show_model(form(fields, user_input), checked)
-        model = checked.values[const.CONF_MODEL]
+            return await self._async_show_model(before or next(iter(ranked(self._models)), None))
+        self._model = model = user_input[const.CONF_MODEL].strip()
+        if not model:
+            return await self._async_show_model(model, InvalidInput("model_missing"), const.CONF_MODEL)
         self._async_abort_entries_match(
             {const.CONF_BASE_URL: self._data[const.CONF_BASE_URL], const.CONF_MODEL: model}
         )
@@ -212,9 +198,8 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
 
     async def async_step_probing(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask the model to call a tool, and show that if it takes longer."""
-        model = self._chosen[const.CONF_MODEL].strip()
         if self._probing is None:
-            task = self._async_probe(self._data | {const.CONF_MODEL: model})
+            task = self._async_probe(self._data | {const.CONF_MODEL: self._model})
             self._probing = self.hass.async_create_background_task(task, "home_agent probe of a model")
             await asyncio.wait([self._probing], timeout=UNSEEN_SECONDS)
         if not self._probing.done():
@@ -222,7 +207,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
                 step_id="probing",
                 progress_action="probing",
                 progress_task=self._probing,
-                description_placeholders={"model": model},
+                description_placeholders={"model": self._model},
             )
         if self.cur_step is not None and self.cur_step["type"] is FlowResultType.SHOW_PROGRESS:
             return self.async_show_progress_done(next_step_id="probed")
@@ -235,18 +220,16 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         """Keep what was found out about the chosen model, or say why it cannot be asked."""
         assert self._probing is not None
         task, self._probing = self._probing, None
-        fields = await self._async_model_fields()
-        checked = check(fields, self._chosen, {})
         try:
             probe = task.result()
         except InvalidInput as err:
-            checked.fail(FIELDS[err.part] if err.part in ("key", "model") else "base", err)
-        if const.CONF_API_KEY in checked.errors:
-            return self._show_connection(self._connection_step, self._typed, checked)
-        if checked.errors:
-            return self._show_model(form(fields, self._chosen), checked)
+            if err.part != "key":
+                return await self._async_show_model(self._model, err, FIELDS.get(err.part, "base"))
+            checked = Checked({}, {}, {})
+            checked.fail(const.CONF_API_KEY, err)
+            return self._show(self._connection_step, CONNECTION, self._typed, checked, last_step=False)
         self._data = self._data | {
-            const.CONF_MODEL: checked.values[const.CONF_MODEL],
+            const.CONF_MODEL: self._model,
             const.CONF_PROBED_CONTEXT_SIZE: probe.context_size,
             const.CONF_PROBED_TOOL_CALLING: probe.tool_calling,
         }
@@ -254,16 +237,18 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
             return await self.async_step_no_tools()
         return await self.async_step_finish()
 
-    async def _async_model_fields(self) -> tuple[Field, ...]:
+    async def _async_show_model(
+        self, model: str | None, error: InvalidInput | None = None, field: str = ""
+    ) -> ConfigFlowResult:
+        """Show the page of models; a change of the connection ends there."""
         at_home = not is_cloud(self._data[const.CONF_BASE_URL])
         language = await async_language(self.hass)
-        offered = async_options(self.hass, language, self._models, at_home=at_home)
-        return (model_field(await offered),)
-
-    def _show_model(self, schema: probatio.Schema, checked: Checked | None = None) -> ConfigFlowResult:
-        """Show the page of models; a change of the connection ends there."""
+        fields = [model_field(await async_options(self.hass, language, self._models, at_home=at_home))]
+        checked = Checked({}, {}, {})
+        if error is not None:
+            checked.fail(field if field == const.CONF_MODEL else "base", error)
         last_step = None if self.source == SOURCE_RECONFIGURE else False
-        return self._show("model", schema, checked, last_step=last_step)
+        return self._show("model", fields, {const.CONF_MODEL: model}, checked, last_step=last_step)
 
     async def async_step_no_tools(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Let the user decide if the model does not call tools."""
@@ -355,7 +340,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         """Ask for a new key and nothing else."""
         entry = self._get_reauth_entry()
         if user_input is None:
-            return self._show("reauth_confirm", form(REAUTH, {}))
+            return self._show("reauth_confirm", REAUTH, {})
         data = dict(entry.data) | {const.CONF_API_KEY: ""} | check(REAUTH, user_input, {}).values
         checked = Checked({}, {}, {})
         # On the model itself, since model lists are often public.
@@ -365,7 +350,7 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
             if err.part != "model":
                 checked.fail(const.CONF_API_KEY if err.part == "key" else "base", err)
         if checked.errors:
-            return self._show("reauth_confirm", form(REAUTH, user_input), checked)
+            return self._show("reauth_confirm", REAUTH, user_input, checked)
         return self._finish_change(entry, title=entry.title, data=data)
 
     def _finish_change(self, entry: ConfigEntry, *, title: str, data: Mapping[str, Any]) -> ConfigFlowResult:
@@ -380,21 +365,18 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
     def _show(
         self,
         step_id: str,
-        schema: probatio.Schema,
+        fields: Sequence[Field],
+        shown: Mapping[str, Any],
         checked: Checked | None = None,
         *,
         last_step: bool | None = None,
     ) -> ConfigFlowResult:
+        errors = placed_errors(fields, checked.errors) if checked else {}
         url = self._get_reauth_entry().data[const.CONF_BASE_URL] if self.source == SOURCE_REAUTH else ""
-        placeholders = {
-            **EXAMPLES,
-            "url": url,
-            **(checked.placeholders if checked else {}),
-        }
         return self.async_show_form(
             step_id=step_id,
-            data_schema=schema,
-            errors=checked.errors if checked else {},
-            description_placeholders=placeholders,
+            data_schema=form(fields, shown, errors),
+            errors=errors,
+            description_placeholders={**EXAMPLES, "url": url, **(checked.placeholders if checked else {})},
             last_step=last_step,
         )
