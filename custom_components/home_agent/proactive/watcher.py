@@ -77,6 +77,8 @@ class RuleWatcher:
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start watching; return a function that stops it."""
+        if not self._rules:
+            return lambda: None
         scanning = Debouncer(
             self._hass,
             LOGGER,
@@ -187,8 +189,8 @@ class RuleWatcher:
         if rule.template.ends and runs:
             begun = watch.begun if watch is not None and watch.begun and not watch.notified else now
             self._state.watches[key] = Watch(begun=begun)
-        elif watch is None:
-            return
+        if watch == self._state.watches.get(key):
+            return  # it goes on, or there was none
         self._state.changed()
         others = (other for other_key, other in self._state.watches.items() if other_key[0] == rule.key)
         if watch is not None and watch.notified and not any(other.notified for other in others):
