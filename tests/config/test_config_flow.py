@@ -476,15 +476,6 @@ async def test_reconfigure_offers_what_the_new_server_has(
     assert shown(result) == {"llm_model": "another"}
 
 
-async def test_reconfigure_into_another_entry(hass: HomeAssistant, model_server: ModelServer) -> None:
-    existing(hass, model_server, llm_model="taken")
-    entry = existing(hass, model_server)
-    result = await go_on(hass, await entry.start_reconfigure_flow(hass), {"llm_base_url": model_server.url})
-    result = await go_on(hass, result, {"llm_model": "taken"})
-    assert result["reason"] == "already_configured"
-    assert entry.data["llm_model"] == "test-model"
-
-
 async def test_failed_reconfigure_changes_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
     entry = existing(hass, model_server)
     before = dict(entry.data)

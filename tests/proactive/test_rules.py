@@ -39,17 +39,6 @@ async def test_told_after_its_time(model_server: ModelServer, home: House) -> No
     assert home.messages()[2:] == ["Garage has been open since 15:31."]
 
 
-async def test_closed_in_between(model_server: ModelServer, home: House) -> None:
-    """The time begins anew."""
-    await add(home, model_server, GARAGE_RULE)
-    for state in ("open", "closed", "open"):
-        home.put(GARAGE, state)
-        await home.wait(minutes=20)
-    assert home.messages() == []
-    await home.wait(minutes=10)
-    assert home.messages() == ["Garage has been open since 12:40."]
-
-
 async def test_connection_lost_in_between(model_server: ModelServer, home: House) -> None:
     """What is unavailable is not told about; if it is still open after that, it was open all the time."""
     await add(home, model_server, GARAGE_RULE)

@@ -376,10 +376,8 @@ async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
     await _async_check_tools(hass, made)
     file = ""
     if made.tools:
-        folder, text = (
-            Path(hass.config.config_dir),
-            HEADER + str(yaml_util.dump({CONF_CUSTOM_TOOLS: made.tools})),
-        )
+        folder = Path(hass.config.config_dir)
+        text = HEADER + str(yaml_util.dump({CONF_CUSTOM_TOOLS: made.tools}))
         try:
             file = await hass.async_add_executor_job(_write, folder, text)
         except OSError as err:
