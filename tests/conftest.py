@@ -142,12 +142,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     return await async_agent(hass, model_server)
 
 
-@pytest.fixture(autouse=True)
-def _no_servers_nearby(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the config flow find none of the model servers that may run on this machine."""
-    monkeypatch.setattr("custom_components.home_agent.config.adding.PORTS", {})
-
-
 class Rows:
     """Subtests that are named by the words for a row, which any worker of the run can send home."""
 

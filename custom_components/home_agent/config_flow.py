@@ -1,8 +1,8 @@
 """The config flow: a model server, then one of its models."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final, override
 
 import probatio
@@ -18,52 +18,43 @@ from homeassistant.config_entries import (
     OptionsFlow,
 )
 from homeassistant.core import callback
-from homeassistant.exceptions import HomeAssistantError
+from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
 from . import const
-from .agent.describe import async_phrase
 from .agent.examples import async_examples
-from .config import adding
-from .config.adding import FoundServer, connection_form, default_name, model_fields
 from .config.agent_flow import AGENT, AgentSubentryFlow
 from .config.fields import (
     Checked,
     Field,
     async_language,
-    azure_version,
     check,
     flat,
     form,
     placed_errors,
     stored_values,
-    with_removals,
 )
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import (
-    Draft,
-    ProbeSteps,
     async_find_server,
     async_options,
     async_probe_model,
     async_shared,
-    async_test,
     ranked,
     typed_endpoint,
 )
-from .config.schemas import CONNECTION, EXAMPLES, REAUTH
+from .config.schemas import ASSISTANT, CONNECTION, EXAMPLES, REAUTH, model_field
 from .connection import is_cloud
 from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
+from .inference.dialects.base import parse_address
+from .inference.models import Probe
 from .lifecycle.assistants import async_make_assistant, may_be_assistant
-from .runtime import DATA_SHARED
-from .self_test.kept import Capability
 from .settings import async_part
 from .texts import without_embeds
 
 if TYPE_CHECKING:
     from .config.importer import Imported
-    from .self_test.kept import Report
 
 FIELDS: Final = {
     "url": const.CONF_BASE_URL,
@@ -73,9 +64,12 @@ FIELDS: Final = {
     "base": "base",
 }
 """The field of a form that each part of a connection is typed into."""
+DEFAULT_NAME: Final = "Home Agent"
+UNSEEN_SECONDS: Final = 3
+"""How long a form waits before a page says that the model is asked: a server may have to load it first."""
 
 
-class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
+class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
     """Connect a model server, choose a model; also for a new key and for a new connection."""
 
     VERSION = VERSION
@@ -84,23 +78,15 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     def __init__(self) -> None:
         self._offered_import = False
         self._imported: Imported | None = None
-        self._search: asyncio.Task[list[FoundServer]] | None = None
-        self._test: asyncio.Task[Report] | None = None
-        self._test_error = ""
-        self._report: Report | None = None
+        self._probing: asyncio.Task[Probe] | None = None
         self._makes_assistant = False
         self._ready: dict[str, str] = {}
         """What the last page says."""
-        self._another = ""
-        """A hint for those who may want a further agent instead of another server."""
         self._connection_step = "user"
-        self._fields: tuple[Field, ...] = CONNECTION
-        self._servers: list[FoundServer] = []
         self._typed: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
-        self._chosen: dict[str, Any] = {}
+        self._model = ""
         self._models: list[str] = []
-        self._sizes: Mapping[str, int] = {}
 
     @staticmethod
     @callback
@@ -127,27 +113,13 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
             return await self.async_step_start()
         if self._imported is not None:
             return await self._async_connection_step("user", self._imported.connection, user_input)
-        self._servers = await self._async_servers()
-        if self._async_current_entries(include_ignore=False):
-            language = await async_language(self.hass)
-            self._another = "\n\n" + await async_phrase(self.hass, language, "another_agent")
-        stored = {const.CONF_NAME: default_name(self.hass.config_entries.async_entries(DOMAIN))}
-        if self._servers:
-            stored[const.CONF_BASE_URL] = self._servers[0].url
+        stored = {const.CONF_NAME: self._free_name()}
         return await self._async_connection_step("user", stored, user_input)
 
-    async def _async_servers(self) -> list[FoundServer]:
-        """Return the servers that were found so far, those that no agent uses first."""
-        if self._search is None:
-            task = adding.async_find_servers(self.hass)
-            self._search = self.hass.async_create_background_task(task, "home_agent servers")
-        await asyncio.wait([self._search], timeout=adding.SEARCH_SECONDS)
-        found = self._search.result() if self._search.done() else []
-        used = {
-            entry.data.get(const.CONF_BASE_URL, "").removesuffix("/v1")
-            for entry in self.hass.config_entries.async_entries(DOMAIN)
-        }
-        return sorted(found, key=lambda server: server.url in used)
+    def _free_name(self) -> str:
+        taken = {entry.title for entry in self.hass.config_entries.async_entries(DOMAIN)}
+        numbered = (f"{DEFAULT_NAME} {number}" for number in count(2))
+        return next(name for name in chain([DEFAULT_NAME], numbered) if name not in taken)
 
     async def async_step_start(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask whether to import an agent or to set up a new one."""
@@ -176,37 +148,28 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     async def _async_connection_step(
         self, step_id: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
     ) -> ConfigFlowResult:
-        self._fields = with_removals(CONNECTION, stored)
         if user_input is None:
-            return self._show_connection(step_id, stored_values(self._fields, stored))
-        typed = flat(self._fields, user_input)
-        checked = check(self._fields, typed, stored)
-        if version := azure_version(typed[const.CONF_BASE_URL]):
-            checked.values.setdefault(const.CONF_AZURE_API_VERSION, version)
+            return self._show(step_id, CONNECTION, stored_values(CONNECTION, stored), last_step=False)
+        typed = flat(CONNECTION, user_input)
+        checked = check(CONNECTION, typed, stored)
         if not checked.errors:
+            if version := parse_address(typed[const.CONF_BASE_URL]).query.get("api-version"):
+                checked.values.setdefault(const.CONF_AZURE_API_VERSION, version)
             try:
                 server = await async_find_server(self.hass, typed_endpoint(self.hass, checked.values))
             except InvalidInput as err:
                 checked.fail(FIELDS[err.part], err)
             else:
                 checked.values[const.CONF_BASE_URL] = server.base_url
-                self._models, self._sizes = server.models, server.sizes
+                self._models = server.models
         if checked.errors:
-            return self._show_connection(step_id, typed, checked)
+            return self._show(step_id, CONNECTION, typed, checked, last_step=False)
         self._connection_step, self._typed, self._data = step_id, typed, checked.values
         host = yarl.URL(checked.values[const.CONF_BASE_URL]).host
         known = step_id == "reconfigure" and host == yarl.URL(stored[const.CONF_BASE_URL]).host
         if is_cloud(checked.values[const.CONF_BASE_URL]) and not known:
             return await self.async_step_cloud()
         return await self.async_step_model()
-
-    def _show_connection(
-        self, step_id: str, shown: Mapping[str, Any], checked: Checked | None = None
-    ) -> ConfigFlowResult:
-        errors = placed_errors(self._fields, checked.errors) if checked else {}
-        schema = connection_form(self._fields, shown, self._servers, errors)
-        placed = replace(checked, errors=errors) if checked else None
-        return self._show(step_id, schema, placed, last_step=False)
 
     async def async_step_cloud(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show which data leaves the home."""
@@ -222,58 +185,70 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
 
     async def async_step_model(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a model, and try whether it calls tools."""
-        fields = await self._async_model_fields()
         if user_input is None:
             before = self._data.get(const.CONF_MODEL) or self._model_in_use()
-            suggested = before or next(iter(ranked(self._models)), None)
-            return self._show_model(form(fields, {const.CONF_MODEL: suggested}))
-        self._chosen = user_input
-        checked = check(fields, user_input, {})
-        if const.CONF_MODEL not in checked.values:
-            checked.fail(const.CONF_MODEL, InvalidInput("model_missing"))
-            return self._show_model(form(fields, user_input), checked)
-        model = checked.values[const.CONF_MODEL]
+            return await self._async_show_model(before or next(iter(ranked(self._models)), None))
+        self._model = model = user_input[const.CONF_MODEL].strip()
+        if not model:
+            return await self._async_show_model(model, InvalidInput("model_missing"), const.CONF_MODEL)
         self._async_abort_entries_match(
             {const.CONF_BASE_URL: self._data[const.CONF_BASE_URL], const.CONF_MODEL: model}
         )
-        asked = typed_endpoint(self.hass, self._data | {const.CONF_MODEL: model})
-        result: ConfigFlowResult = await self.async_ask_model(asked)
-        return result
+        return await self.async_step_probing()
 
-    @override
+    async def async_step_probing(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask the model to call a tool, and show that if it takes longer."""
+        if self._probing is None:
+            task = self._async_probe(self._data | {const.CONF_MODEL: self._model})
+            self._probing = self.hass.async_create_background_task(task, "home_agent probe of a model")
+            await asyncio.wait([self._probing], timeout=UNSEEN_SECONDS)
+        if not self._probing.done():
+            return self.async_show_progress(
+                step_id="probing",
+                progress_action="probing",
+                progress_task=self._probing,
+                description_placeholders={"model": self._model},
+            )
+        if self.cur_step is not None and self.cur_step["type"] is FlowResultType.SHOW_PROGRESS:
+            return self.async_show_progress_done(next_step_id="probed")
+        return await self.async_step_probed()
+
+    async def _async_probe(self, settings: Mapping[str, Any]) -> Probe:
+        return await async_probe_model(self.hass, typed_endpoint(self.hass, settings))
+
     async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Keep what was found out about the chosen model, or say why it cannot be asked."""
-        fields = await self._async_model_fields()
-        checked = check(fields, self._chosen, {})
+        assert self._probing is not None
+        task, self._probing = self._probing, None
         try:
-            probe = self.probed()
+            probe = task.result()
         except InvalidInput as err:
-            checked.fail(FIELDS[err.part] if err.part in ("key", "model") else "base", err)
-        if const.CONF_API_KEY in checked.errors:
-            return self._show_connection(self._connection_step, self._typed, checked)
-        if checked.errors:
-            return self._show_model(form(fields, self._chosen), checked)
+            if err.part != "key":
+                return await self._async_show_model(self._model, err, FIELDS.get(err.part, "base"))
+            checked = Checked({}, {}, {})
+            checked.fail(const.CONF_API_KEY, err)
+            return self._show(self._connection_step, CONNECTION, self._typed, checked, last_step=False)
         self._data = self._data | {
-            const.CONF_MODEL: checked.values[const.CONF_MODEL],
+            const.CONF_MODEL: self._model,
             const.CONF_PROBED_CONTEXT_SIZE: probe.context_size,
             const.CONF_PROBED_TOOL_CALLING: probe.tool_calling,
         }
         if probe.tool_calling is False:
             return await self.async_step_no_tools()
-        if self._chosen.get(adding.FIELD_TEST):
-            return await self.async_step_self_test()
         return await self.async_step_finish()
 
-    async def _async_model_fields(self) -> tuple[Field, ...]:
+    async def _async_show_model(
+        self, model: str | None, error: InvalidInput | None = None, field: str = ""
+    ) -> ConfigFlowResult:
+        """Show the page of models; a change of the connection ends there."""
         at_home = not is_cloud(self._data[const.CONF_BASE_URL])
         language = await async_language(self.hass)
-        offered = async_options(self.hass, language, self._models, self._sizes, at_home=at_home)
-        return model_fields(await offered)
-
-    def _show_model(self, schema: probatio.Schema, checked: Checked | None = None) -> ConfigFlowResult:
-        """Show the page of models; a change of the connection ends there."""
+        fields = [model_field(await async_options(self.hass, language, self._models, at_home=at_home))]
+        checked = Checked({}, {}, {})
+        if error is not None:
+            checked.fail(field if field == const.CONF_MODEL else "base", error)
         last_step = None if self.source == SOURCE_RECONFIGURE else False
-        return self._show("model", schema, checked, last_step=last_step)
+        return self._show("model", fields, {const.CONF_MODEL: model}, checked, last_step=last_step)
 
     async def async_step_no_tools(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Let the user decide if the model does not call tools."""
@@ -283,71 +258,11 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
             description_placeholders={"model": self._data[const.CONF_MODEL]},
         )
 
-    async def async_step_self_test(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Run the self-test with the chosen model, and show how far it is."""
-        if self._test is None:
-            # Before the task: who closes the dialog ends the test, but not the set-up of the integration.
-            await async_shared(self.hass)
-            options: Mapping[str, Any] = self._imported.options if self._imported else {}
-            if self.source == SOURCE_RECONFIGURE:
-                options = self._get_reconfigure_entry().options
-            draft = Draft(entry_id=self.flow_id, title=self._title(), data=self._stored(), options=options)
-            language = await async_language(self.hass)
-            task = async_test(self.hass, draft, self.async_update_progress, language)
-            self._test = self.hass.async_create_background_task(task, "home_agent self-test")
-        if not self._test.done():
-            return self.async_show_progress(
-                step_id="self_test",
-                progress_action="self_test",
-                progress_task=self._test,
-                description_placeholders={"model": self._data[const.CONF_MODEL]},
-            )
-        return self.async_show_progress_done(next_step_id="verdict")
-
-    async def async_step_verdict(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show what the test found out."""
-        test, self._test = self._test, None
-        if test is not None:
-            self._report = None
-            try:
-                self._report = test.result()
-            except HomeAssistantError as err:
-                self._test_error = str(err)
-                return await self.async_step_test_failed()
-        if (report := self._report) is None:
-            return await self.async_step_self_test()
-        scores = {
-            name: f"{score['passed']} / {score['total']}" for name, score in report["capabilities"].items()
-        }
-        return self._show_test(
-            "verdict",
-            ["finish", "model"] if report["verdict"] in ("good", "usable") else ["model", "finish"],
-            advice=report["advice"],
-            passed=str(report["passed"]),
-            total=str(report["total"]),
-            seconds=str(max(1, round(report["median_seconds"]))),
-            **dict.fromkeys(map(str, Capability), "-") | scores,
-        )
-
-    async def async_step_test_failed(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Say why the test was not completed."""
-        return self._show_test("test_failed", ["self_test", "model", "finish"], error=self._test_error)
-
-    def _show_test(self, step_id: str, options: list[str], **placeholders: str) -> ConfigFlowResult:
-        shown = {"model": str(self._data[const.CONF_MODEL]), **placeholders}
-        shown = {name: without_embeds(text) for name, text in shown.items()}
-        return self.async_show_menu(step_id=step_id, menu_options=options, description_placeholders=shown)
-
     def _stored(self) -> dict[str, Any]:
         return {key: value for key, value in self._data.items() if value is not None}
 
     def _title(self) -> str:
         return str(self._data.get(const.CONF_NAME) or self._data[const.CONF_MODEL])
-
-    def _keep_report(self, entry_id: str) -> None:
-        """Keep what the test found out about the model that was chosen in the end."""
-        if (report := self._report) is not None and report["model"] == self._data[const.CONF_MODEL]:
-            self.hass.data[DATA_SHARED].self_tests.of(entry_id).keep(report)
 
     def _model_in_use(self) -> str | None:
         if self._imported is not None:
@@ -361,29 +276,15 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         return model if same_server or not self._models or model in self._models else None
 
     async def async_step_finish(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Go on with the chosen model: report an import, or store what was asked for."""
-        if self._imported is not None:
-            self._imported.connection = self._data
-            part = await async_part(self.hass, "config.importer")
-            await part.async_check_tools(self.hass, self._imported)
-            return self.async_show_form(
-                step_id="imported",
-                data_schema=probatio.Schema({}),
-                description_placeholders={"report": await part.async_report(self.hass, self._imported)},
-                last_step=False,
-            )
+        """Go on with the chosen model; a change of the connection ends here."""
         if self.source == SOURCE_RECONFIGURE:
             return await self._async_store()
-        return await self.async_step_ready()
-
-    async def async_step_imported(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Go on after the report of an import."""
         return await self.async_step_ready()
 
     async def async_step_ready(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Say what can be done now, and offer to make the assistant."""
         if user_input is not None:
-            self._makes_assistant = bool(user_input.get(adding.FIELD_ASSISTANT))
+            self._makes_assistant = bool(user_input.get(ASSISTANT.key))
             return await self._async_store()
         house = await (await async_shared(self.hass)).house.async_snapshot()
         sentences = await async_examples(
@@ -396,9 +297,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         offered = may_be_assistant(self.hass)
         return self.async_show_form(
             step_id="ready",
-            data_schema=form(
-                [adding.ASSISTANT] if offered is not None else [], {adding.FIELD_ASSISTANT: offered}
-            ),
+            data_schema=form([ASSISTANT] if offered is not None else [], {ASSISTANT.key: offered}),
             description_placeholders=self._ready,
             last_step=True,
         )
@@ -406,6 +305,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     async def _async_store(self) -> ConfigFlowResult:
         data, title = self._stored(), self._title()
         if (made := self._imported) is not None:
+            made.connection = self._data
             await (await async_part(self.hass, "config.importer")).async_save(self.hass, made, title)
             return self._create(title, data, made.options)
         if self.source != SOURCE_RECONFIGURE:
@@ -413,7 +313,6 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         entry = self._get_reconfigure_entry()
         if entry.title != (entry.data.get(const.CONF_NAME) or entry.data.get(const.CONF_MODEL)):
             title = entry.title
-        self._keep_report(entry.entry_id)
         return self._finish_change(entry, title=title, data=data)
 
     def _create(self, title: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> ConfigFlowResult:
@@ -428,17 +327,10 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
 
     @override
     async def async_on_create_entry(self, result: ConfigFlowResult) -> ConfigFlowResult:
-        """Make the assistant, and keep what the test found out."""
-        self._keep_report(result["result"].entry_id)
+        """Make the assistant."""
         if self._makes_assistant:
             await async_make_assistant(self.hass, result["result"])
         return result
-
-    @override
-    def async_remove(self) -> None:
-        """Stop looking for servers."""
-        if self._search is not None:
-            self._search.cancel()
 
     async def async_step_reauth(self, _entry_data: Mapping[str, Any]) -> ConfigFlowResult:
         """Begin because the server refused the key."""
@@ -448,7 +340,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
         """Ask for a new key and nothing else."""
         entry = self._get_reauth_entry()
         if user_input is None:
-            return self._show("reauth_confirm", form(REAUTH, {}))
+            return self._show("reauth_confirm", REAUTH, {})
         data = dict(entry.data) | {const.CONF_API_KEY: ""} | check(REAUTH, user_input, {}).values
         checked = Checked({}, {}, {})
         # On the model itself, since model lists are often public.
@@ -458,7 +350,7 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
             if err.part != "model":
                 checked.fail(const.CONF_API_KEY if err.part == "key" else "base", err)
         if checked.errors:
-            return self._show("reauth_confirm", form(REAUTH, user_input), checked)
+            return self._show("reauth_confirm", REAUTH, user_input, checked)
         return self._finish_change(entry, title=entry.title, data=data)
 
     def _finish_change(self, entry: ConfigEntry, *, title: str, data: Mapping[str, Any]) -> ConfigFlowResult:
@@ -473,22 +365,18 @@ class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     def _show(
         self,
         step_id: str,
-        schema: probatio.Schema,
+        fields: Sequence[Field],
+        shown: Mapping[str, Any],
         checked: Checked | None = None,
         *,
         last_step: bool | None = None,
     ) -> ConfigFlowResult:
+        errors = placed_errors(fields, checked.errors) if checked else {}
         url = self._get_reauth_entry().data[const.CONF_BASE_URL] if self.source == SOURCE_REAUTH else ""
-        placeholders = {
-            **EXAMPLES,
-            "url": url,
-            "another": self._another,
-            **(checked.placeholders if checked else {}),
-        }
         return self.async_show_form(
             step_id=step_id,
-            data_schema=schema,
-            errors=checked.errors if checked else {},
-            description_placeholders=placeholders,
+            data_schema=form(fields, shown, errors),
+            errors=errors,
+            description_placeholders={**EXAMPLES, "url": url, **(checked.placeholders if checked else {})},
             last_step=last_step,
         )

@@ -42,8 +42,8 @@ _FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "tra
 def server_queue(hass: HomeAssistant, base_url: str) -> ServerQueue:
     """Return the queue of a model server, which all agents of this Home Assistant share."""
     queue = hass.data.setdefault(DATA_QUEUES, ServerQueues()).of(base_url)
-    if not queue.known and is_cloud(base_url):
-        queue.learn(MANY_SLOTS, exact=True)
+    if is_cloud(base_url):
+        queue.slots = MANY_SLOTS
     return queue
 
 

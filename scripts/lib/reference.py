@@ -10,7 +10,7 @@ from typing import Any, Final
 import probatio
 
 from custom_components.home_agent import const, services
-from custom_components.home_agent.config import adding, schemas
+from custom_components.home_agent.config import schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
@@ -108,7 +108,7 @@ def option_rows(heading: str) -> Rows:
     texts = _texts(step)
     if heading == "Connection":
         texts |= _texts("config.step.model")
-        fields = (*fields, adding.model_fields([])[0])
+        fields = (*fields, schemas.model_field([]))
     for field in fields:
         label, about = texts[field.key]
         about = ABOUT.get(field.key, about).format_map(schemas.EXAMPLES)

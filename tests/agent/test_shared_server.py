@@ -12,24 +12,17 @@ from custom_components.home_agent.inference.models import Caller
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
-from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import hang, status, text
-
-
-def tell_slots(server: ModelServer) -> None:
-    """Let the server say that it answers one request at a time, as llama.cpp does."""
-    server.on(on_path("/props"), status(200, {"total_slots": 1}))
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import hang, text
 
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     """Return an agent whose server answers one request at a time."""
-    tell_slots(model_server)
-    return (await async_agent(hass, model_server)).at_satellite()
+    return (await async_agent(hass, model_server, llm_parallel_requests=1)).at_satellite()
 
 
 async def test_agents_share_the_queue_of_their_server(agent: Agent, model_server: ModelServer) -> None:
-    tell_slots(model_server)
     other = (await async_add_agent(agent.hass, model_server, llm_model="other-model")).at_satellite()
     first = hang()
     model_server.script([first, text("Second.")])

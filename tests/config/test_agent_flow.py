@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-
-from custom_components.home_agent.config import probe
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
@@ -193,24 +190,16 @@ async def test_after_adding(hass: HomeAssistant, agent: Agent) -> None:
     assert 0 < int(told["count"]) < int((everything["description_placeholders"] or {})["count"])
 
 
-async def test_a_model_that_takes_its_time(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A page says that the model is asked, and the agent is added or the form comes back with the reason."""
-    monkeypatch.setattr(probe, "UNSEEN_SECONDS", 0)
+async def test_another_model_is_tried(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The agent is added, or the form comes back with the reason."""
     agent = await async_agent(hass, model_server)
     typed = {"name": "Guests", "copy_from": "connection", "llm_model": "small"}
     model_server.on(heard_model("small"), status(404))
     result = await go_on(hass, await begin(hass, agent), typed)
-    assert result["type"] is FlowResultType.SHOW_PROGRESS
-    assert result["description_placeholders"] == {"model": "small"}
-    result = await hass.config_entries.subentries.async_configure(result["flow_id"])
     assert result["errors"] == {"llm_model": "model_not_found"}
     assert suggested(result)["name"] == "Guests"
     model_server.on(heard_model("small"), call_what_is_offered)
     result = await go_on(hass, result, typed)
-    assert result["type"] is FlowResultType.SHOW_PROGRESS
-    result = await hass.config_entries.subentries.async_configure(result["flow_id"])
     assert result["type"] is FlowResultType.CREATE_ENTRY
     (guests,) = agent.entry.subentries.values()
     assert (guests.data["llm_model"], guests.data["probed_tool_calling"]) == ("small", True)

@@ -5,13 +5,24 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent import config_flow
 from custom_components.home_agent.config import probe
+from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult, FlowType
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
 from tests.helpers.cloud import names_lead_home, outside  # noqa: F401 - a fixture
-from tests.helpers.flow_steps import call_what_is_offered, calls_tools, choose, go_on, options_of, shown  # noqa: F401 - a fixture
+from tests.helpers.flow_steps import (
+    call_what_is_offered,
+    calls_tools,  # noqa: F401 - a fixture
+    choose,
+    go_on,
+    labels_of,
+    options_of,
+    sections_of,
+    shown,
+)
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import Reply, empty, hang, html, status, text
 
@@ -55,6 +66,28 @@ def cloud(names_lead_home: None, model_server: ModelServer) -> str:
 
 
 # Connecting
+
+
+async def test_address_and_key_first(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Everything else is in a section, which is closed until something in it is wrong."""
+    result = await start(hass)
+    schema = result["data_schema"]
+    assert schema is not None
+    assert [str(key) for key in schema.schema] == ["llm_base_url", "llm_api_key", "advanced"]
+    assert schema.schema["advanced"].options == {"collapsed": True}
+    assert [str(key) for key in sections_of(result)["advanced"].schema] == [
+        "name",
+        "llm_dialect",
+        "llm_proxy_headers",
+        "azure_api_version",
+    ]
+    assert result["last_step"] is False
+
+    result = await go_on(hass, result, {"llm_base_url": model_server.url, "llm_proxy_headers": "no header"})
+    schema = result["data_schema"]
+    assert schema is not None
+    assert result["errors"] == {"advanced": "invalid_header_line"}
+    assert schema.schema["advanced"].options == {"collapsed": False}
 
 
 async def test_whole_way(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -220,6 +253,40 @@ async def test_azure_address_from_the_portal(hass: HomeAssistant, model_server: 
 
 # Choosing a model
 
+LISTED = ["nomic-embed-text", "qwen3:1.7b", "my-own", "qwen/qwen3-8b", "whisper-1", "Gemma-4-12B-it-GGUF"]
+
+
+async def test_models_that_do_well_come_first(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.models = LISTED
+    result = await start(hass, {"llm_base_url": model_server.url})
+    assert labels_of(result, "llm_model") == {
+        "Gemma-4-12B-it-GGUF": "Gemma-4-12B-it-GGUF: recommended, 12 GB",
+        "qwen/qwen3-8b": "qwen/qwen3-8b: makes some mistakes, 8 GB",
+        "my-own": "my-own",
+        "qwen3:1.7b": "qwen3:1.7b: makes many mistakes, 4 GB",
+    }
+    assert options_of(result, "llm_model")[0] == "Gemma-4-12B-it-GGUF"
+    assert shown(result) == {"llm_model": "Gemma-4-12B-it-GGUF"}
+    assert result["last_step"] is False
+
+
+async def test_a_model_that_takes_its_time(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page says that the model is asked; then the flow goes on, or the form comes back."""
+    monkeypatch.setattr(config_flow, "UNSEEN_SECONDS", 0)
+    result = await start(hass, {"llm_base_url": model_server.url})
+    model_server.on(lambda request: request.is_chat, status(404))
+    for error in ("model_not_found", None):
+        result = await go_on(hass, result, {"llm_model": "test-model"})
+        assert (result["type"], result["step_id"]) == (FlowResultType.SHOW_PROGRESS, "probing")
+        assert result["description_placeholders"] == {"model": "test-model"}
+        await hass.async_block_till_done(wait_background_tasks=True)
+        result = await hass.config_entries.flow.async_configure(result["flow_id"])
+        assert (result["errors"] or {}).get("llm_model") == error
+        model_server.clear()
+    assert result["step_id"] == "ready"
+
 
 async def test_model_that_is_not_there(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await start(hass, {"llm_base_url": model_server.url})
@@ -364,7 +431,12 @@ async def test_new_key_that_cannot_be_tried(hass: HomeAssistant, model_server: M
 async def test_reconfigure_shows_no_secret(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await existing(hass, model_server, name="Kitchen").start_reconfigure_flow(hass)
     assert result["step_id"] == "reconfigure"
-    assert shown(result) == {"name": "Kitchen", "llm_base_url": model_server.url, "llm_dialect": "auto"}
+    assert shown(result) == {
+        "name": "Kitchen",
+        "llm_base_url": model_server.url,
+        "llm_api_key": SAVED,
+        "llm_dialect": "auto",
+    }
     assert KEY not in str(result["data_schema"])
 
 
@@ -403,15 +475,6 @@ async def test_reconfigure_offers_what_the_new_server_has(
     assert shown(result) == {"llm_model": "another"}
 
 
-async def test_reconfigure_into_another_entry(hass: HomeAssistant, model_server: ModelServer) -> None:
-    existing(hass, model_server, llm_model="taken")
-    entry = existing(hass, model_server)
-    result = await go_on(hass, await entry.start_reconfigure_flow(hass), {"llm_base_url": model_server.url})
-    result = await go_on(hass, result, {"llm_model": "taken"})
-    assert result["reason"] == "already_configured"
-    assert entry.data["llm_model"] == "test-model"
-
-
 async def test_failed_reconfigure_changes_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
     entry = existing(hass, model_server)
     before = dict(entry.data)
@@ -420,7 +483,7 @@ async def test_failed_reconfigure_changes_nothing(hass: HomeAssistant, model_ser
     result = await go_on(hass, result, {**shown(result), "name": "Bath"})
     assert result["step_id"] == "reconfigure"
     assert result["errors"] == {"llm_api_key": "invalid_auth"}
-    assert "llm_api_key" not in shown(result)
+    assert shown(result)["llm_api_key"] == SAVED
     assert dict(entry.data) == before
 
 

@@ -9,6 +9,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 import yaml
 
 from custom_components.home_agent.config import importer
+from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.config.importer import (
     Imported,
     convert,
@@ -72,14 +73,14 @@ async def begin(hass: HomeAssistant) -> ConfigFlowResult:
 
 
 async def imported(hass: HomeAssistant) -> tuple[ConfigFlowResult, str]:
-    """Import up to the report, and return it."""
+    """Import an agent; return it and the report."""
     result = await begin(hass)
     assert result["step_id"] == "user"
     result = await go_on(hass, result, shown(result))
     assert not result["errors"]
-    result = await go_on(hass, result, shown(result))
-    assert result["step_id"] == "imported"
-    return result, result["description_placeholders"]["report"]
+    result = await choose(hass, result, shown(result))
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    return result, notification(hass)
 
 
 def notification(hass: HomeAssistant) -> str:
@@ -104,7 +105,6 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
         temperature=0.5,
         top_p=1,
         max_tokens=150,
-        max_function_calls_per_conversation=3,
         context_threshold=20_000,
         reasoning_effort="low",
         functions="[]",
@@ -114,6 +114,7 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
     assert shown(result) == {
         "name": "Jarvis",
         "llm_base_url": f"{model_server.url}/",
+        "llm_api_key": SAVED,
         "llm_dialect": "auto",
         "llm_proxy_headers": "OpenAI-Organization: org-1",
     }
@@ -121,11 +122,9 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
     result = await go_on(hass, result, shown(result))
     assert shown(result) == {"llm_model": "test-model"}
     assert options_of(result, "llm_model") == model_server.models
-    result = await go_on(hass, result, shown(result))
-    report = result["description_placeholders"]["report"]
-    assert "`llm_temperature: 0.5`" in report
-    assert KEY not in str(result)
-    result = await choose(hass, result, {})
+    result = await choose(hass, result, shown(result))
+    assert "`llm_temperature: 0.5`" in notification(hass)
+    assert KEY not in notification(hass)
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert result["title"] == "Jarvis"
     asked = model_server.chats[-1]
@@ -142,7 +141,6 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
         "prompt_custom": prompt.strip(),
     }
     assert entry.as_dict() == before
-    assert report in notification(hass)
 
 
 async def test_agents_in_subentries(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -165,60 +163,48 @@ async def test_agents_in_subentries(hass: HomeAssistant, model_server: ModelServ
     result = await go_on(hass, result, {"agent": list(offered)[1]})
     assert shown(result)["name"] == "Nurse"
     result = await go_on(hass, result, shown(result))
-    result = await go_on(hass, result, shown(result))
-    assert "Skills" in result["description_placeholders"]["report"]
-    assert (await choose(hass, result, {}))["title"] == "Nurse"
-
-
-async def test_old_agent_is_removed_meanwhile(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The choice then says so by offering nothing, and a new set-up is still possible."""
-    entry = old_agent(hass, model_server)
-    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
-    await hass.config_entries.async_remove(entry.entry_id)
-    result = await go_on(hass, result, {"next_step_id": "extended_openai"})
-    assert result["step_id"] == "user"
-    assert shown(result) == {"name": "Home Agent", "llm_dialect": "auto"}
+    assert (await choose(hass, result, shown(result)))["title"] == "Nurse"
+    assert "Skills" in notification(hass)
 
 
 @pytest.mark.parametrize(
-    ("prompt", "options", "said"),
+    ("prompt", "stored"),
     [
-        ("Hello {{ ha_name }}", {"prompt_custom": "Hello {{ ha_name }}"}, "The prompt, as your own"),
-        ("It is {{ now() }}", {"prompt_custom": "It is {{ now() }}"}, "process it again"),
-        (
-            "{{ user_input.device_id }}",
-            {"prompt_custom": "{{ current_device_id }}"},
-            "The prompt, as your own",
-        ),
-        ("{{ user_input.context.user_id }}", {}, "cannot be rendered"),
-        ("{% for x in %}", {}, "cannot be rendered"),
-        ("{{ 'x' * 3000000 }}", {}, "cannot be rendered"),
-        ("Skills: {{ skills }}", {"prompt_custom": "Skills: {{ skills }}"}, "uses `skills`, which is empty"),
-        ("", {}, ""),
+        ("Hello {{ ha_name }}", "Hello {{ ha_name }}"),
+        ("{{ user_input.device_id }}", "{{ current_device_id }}"),
+        ("{{ user_input.context.user_id }}", None),
+        ("{% for x in %}", None),
+        ("{{ 'x' * 3000000 }}", None),
+        ("Use  execute_services.\r\n", ""),
+        ("", ""),
     ],
 )
 async def test_prompts(
-    hass: HomeAssistant, model_server: ModelServer, prompt: str, options: dict[str, str], said: str
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    prompt: str,
+    stored: str | None,
 ) -> None:
+    """One that can be rendered here is kept; the one that the other integration comes with is of no use."""
+    assert all(len(digest) == 64 for digest in importer.UNCHANGED)
+    monkeypatch.setattr(importer, "UNCHANGED", {sha256(b"Useexecute_services.").hexdigest()})
     old_agent(hass, model_server, prompt=prompt)
     result, report = await imported(hass)
-    assert said in report
-    assert ("prompt" in report) is bool(prompt)
-    expected = {**options, "prompt_use_default": False} if options else {}
-    assert (await choose(hass, result, {}))["options"] == expected
+    assert ("The prompt, as your own" in report) is bool(stored)
+    assert ("cannot be rendered" in report) is (stored is None)
+    expected = {"prompt_custom": stored, "prompt_use_default": False} if stored else {}
+    assert result["options"] == expected
 
 
-async def test_unchanged_prompt_becomes_the_default(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The prompt that the other integration comes with, however it was wrapped, is of no use here."""
-    assert all(len(digest) == 64 for digest in importer.UNCHANGED)
-    digest = sha256(b"Useexecute_services.").hexdigest()
-    monkeypatch.setattr(importer, "UNCHANGED", frozenset({digest}))
-    old_agent(hass, model_server, prompt="Use  execute_services.\r\n")
-    result, report = await imported(hass)
-    assert "uses its own default instructions" in report
-    assert (await choose(hass, result, {}))["options"] == {}
+UNSUPPORTED = {
+    "get_user": "get_user_from_user_id",
+    "headlines": "scrape",
+    "query_histories": "sqlite",
+    "both": "composite",
+    "shell": "bash",
+    "future": "telepathy",
+}
 
 
 async def test_functions(
@@ -233,31 +219,22 @@ async def test_functions(
     tools = ["add_item_to_shopping_cart", "get_attributes", "bus_times", "create_task", "tell_family"]
     for line in (
         *(f"- `{name}` becomes a custom tool" for name in tools),
-        "`create_task` becomes a custom tool. It needs a confirmation",
-        "`tell_family` becomes a custom tool. It runs a script",
         "- `execute_services`: replaced by `ha_control`",
         "- `get_history`: replaced by `ha_query`",
         "- `get_events`: replaced by `calendar`",
-        "- `get_user`: each request already tells the model",
         "- `add_automation`: replaced by `automation`",
-        "- `ask_other` needs the response of `script.searx`",
-        "- `movie` has several steps",
+        "- `ask_other`: the step `response_variable` is not an action",
+        "- `movie`: the step `delay` is not an action",
         "- `wait`: the step `delay` is not an action",
-        "- `headlines`: Home Agent does not parse web pages",
-        "- `query_histories`: models cannot read the database",
-        "- `both` combines several functions",
+        *(f"- `{name}`: the type {kind} is not supported" for name, kind in UNSUPPORTED.items()),
         "- `calendar`: Invalid config for 'home_agent': another tool has this name 'name'",
         "- `broken`: Invalid config for 'home_agent': the template uses nothing_here",
-        "- `shell`: models cannot run programs",
-        "- `future`: the type telepathy is not supported",
         "- `#21`: `spec` is missing",
     ):
         assert line in report, line
     assert TOKEN not in report
     assert "4711secret" not in report
-    assert not (folder / "home_agent_import_2.yaml").exists()
 
-    result = await choose(hass, result, {})
     assert "Use ha_control to act." in result["options"]["prompt_custom"]
     assert (folder / "home_agent_import.yaml").read_text(encoding="utf-8") == "mine"
     written = (folder / "home_agent_import_2.yaml").read_text(encoding="utf-8")
@@ -306,7 +283,7 @@ async def test_hostile_texts_of_old_functions(hass: HomeAssistant, model_server:
 def converted(function: dict[str, Any], name: str = "t") -> Imported:
     """Return what becomes of one function."""
     made = Imported()
-    convert(made, [{"spec": {"name": name}, "function": function}])
+    convert(made, yaml.safe_dump([{"spec": {"name": name}, "function": function}]))
     return made
 
 
@@ -337,4 +314,4 @@ def test_parts_of_a_request() -> None:
         "verify_ssl": False,
     }
     (note,) = converted({**function, "authentication": "digest"}).left
-    assert note.key == "import_digest"
+    assert note == ("import_unknown_type", {"name": "t", "type": "rest, digest"})

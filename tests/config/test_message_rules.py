@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config.options import HIDES_FIELDS
 from custom_components.home_agent.proactive.rules import TEMPLATES, read_rules
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
@@ -85,14 +84,6 @@ async def test_each_rule_shows_only_what_it_needs(hass: HomeAssistant, entry: Mo
     typed = {key: value for key, value in shown(opened).items() if value is not None}
     await hass.config_entries.options.async_configure(opened["flow_id"], typed)
     assert entry.options[OPTION] == [{"rule": "unlocked_night"}]
-
-
-@pytest.mark.skipif(not HIDES_FIELDS, reason="this Home Assistant hides no fields")
-async def test_fields_of_a_question_wait_for_it(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    schema = (await walk(hass, entry, "add_rule", "watch_leak"))["data_schema"]
-    assert schema
-    conditions = {str(key): getattr(key, "visible", None) for key in schema.schema}
-    assert conditions["ask_entities"] == conditions["aloud"] == [{"field": "ask", "operator": "exists"}]
 
 
 async def test_rules_are_changed_and_removed(hass: HomeAssistant, entry: MockConfigEntry) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.config.fields import SAVED_PIN
+from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.safety.spoken_numbers import matches
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
@@ -151,7 +151,7 @@ async def test_a_pin_for_the_front_door(
     for person, pin, error in (
         ("person.kid", "1234", "person_without_user"),
         ("person.anna", "12", "invalid_pin"),
-        ("person.anna", SAVED_PIN, "invalid_pin"),
+        ("person.anna", SAVED, "invalid_pin"),
     ):
         typed = rules | {"policy_pin": "4711", "policy_pins": [{"person": person, "pin": pin}]}
         assert (await save(hass, entry, "permissions", typed))["errors"] == {"confirming": error}
@@ -159,11 +159,13 @@ async def test_a_pin_for_the_front_door(
     assert is_saved(await save(hass, entry, "permissions", typed))
     (stored,) = entry.options["policy_pins"]
     assert matches("1234", stored["pin"])
-    hidden = [{"person": "person.anna", "pin": SAVED_PIN}]
+    hidden = [{"person": "person.anna", "pin": SAVED}]
     assert shown(await page(hass, entry, "permissions"))["policy_pins"] == hidden
-    assert is_saved(await save(hass, entry, "permissions", rules | {"policy_pins": hidden}))
+    assert is_saved(
+        await save(hass, entry, "permissions", rules | {"policy_pin": SAVED, "policy_pins": hidden})
+    )
     assert entry.options["policy_pins"] == [stored]
-    result = await save(hass, entry, "permissions", rules | {"remove_policy_pin": True})
+    result = await save(hass, entry, "permissions", rules)
     assert result["errors"] == {"policy_choices": "choice_without_pin"}
 
 

@@ -5,10 +5,9 @@ from typing import Any
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines
 from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline
-from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir
+from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 from tests.helpers.flow_steps import calls_tools, finish, go_on, shown  # noqa: F401 - a fixture
 from tests.helpers.household import async_furnish
@@ -63,24 +62,6 @@ async def test_what_is_exposed_and_what_to_try(hass: HomeAssistant, model_server
     assert "make_assistant" not in shown(result)
     result = await finish(hass, result)
     assert result["description_placeholders"] == {**told, "expose": "/config/voice-assistants/expose"}
-
-
-async def test_sentences_in_the_language_of_the_home(hass: HomeAssistant, model_server: ModelServer) -> None:
-    hass.config.language = "de"
-    assert await async_setup_component(hass, "homeassistant", {})
-    kitchen = ar.async_get(hass).async_create("Küche")
-    for kind, name, state in (("switch", "Pumpe", "on"), ("climate", "Heizung", "heat")):
-        entry = er.async_get(hass).async_get_or_create(kind, "test", name, suggested_object_id=kind)
-        er.async_get(hass).async_update_entity(entry.entity_id, area_id=kitchen.id)
-        hass.states.async_set(entry.entity_id, state, {"friendly_name": name})
-        async_expose_entity(hass, "conversation", entry.entity_id, True)
-    told = (await ready(hass, model_server))["description_placeholders"]
-    assert told is not None
-    assert told["sentences"].splitlines() == [
-        "- *Schalte Pumpe aus*",
-        "- *Wie warm ist es im Bereich Küche?*",
-        "- *Was kannst du alles?*",
-    ]
 
 
 # The assistant

@@ -6,18 +6,17 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import checks
+from custom_components.home_agent.config.fields import SAVED
 from custom_components.home_agent.const import DOMAIN
-from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType
-from tests.helpers.options_pages import all_fields_sent, is_saved, page, save, shown  # noqa: F401
+from tests.helpers.options_pages import is_saved, page, save, shown
 from tests.servers.chroma import ChromaServer
 from tests.servers.chroma_stand_in import ChromaStandIn
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
-pytestmark = pytest.mark.usefixtures("house", "all_fields_sent")
+pytestmark = pytest.mark.usefixtures("house")
 
 
 @pytest.fixture
@@ -27,13 +26,6 @@ def entry(hass: HomeAssistant, model_server: ModelServer) -> MockConfigEntry:
     found = MockConfigEntry(domain=DOMAIN, data=data)
     found.add_to_hass(hass)
     return found
-
-
-async def choose(hass: HomeAssistant, result: ConfigFlowResult, step: str) -> ConfigFlowResult:
-    """Choose from the menu that tells what was found out."""
-    assert result["type"] is FlowResultType.MENU
-    assert result["menu_options"] == ["vector_save", "vector_store"]
-    return await hass.config_entries.options.async_configure(result["flow_id"], {"next_step_id": step})
 
 
 def chroma_at(server: Any) -> dict[str, Any]:
@@ -57,22 +49,15 @@ def embedding(server: ModelServer, **others: Any) -> dict[str, Any]:
 async def test_the_embedding_model_answers(
     hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
 ) -> None:
-    """The address is completed, the dimension is told, and only then the page is stored."""
+    """The address is completed, and the key is not shown again."""
     typed = embedding(other_model_server, vector_db_embedding_base_url=other_model_server.address)
     result = await save(hass, entry, "vector_store", {**typed, "openai_api_key": KEY})
-    assert result["step_id"] == "vector_checked"
-    assert result["description_placeholders"] == {
-        "store": "Home Assistant",
-        "model": "embedder",
-        "dimension": str(other_model_server.dimensions),
-    }
+    assert is_saved(result)
     (request,) = other_model_server.requests
     assert request.json["model"] == "embedder"
     assert request.headers["authorization"] == f"Bearer {KEY}"
-    assert not entry.options
-    assert is_saved(await choose(hass, result, "vector_save"))
     assert dict(entry.options) == {**embedding(other_model_server), "openai_api_key": KEY}
-    assert shown(await page(hass, entry, "vector_store"))["openai_api_key"] == ""
+    assert shown(await page(hass, entry, "vector_store"))["openai_api_key"] == SAVED
 
 
 async def test_a_model_on_ollama(
@@ -81,8 +66,7 @@ async def test_a_model_on_ollama(
     """What people copy, a path that ends in /v1, leads to Ollama's own API."""
     typed = embedding(other_model_server, vector_db_embedding_provider="ollama")
     typed["vector_db_embedding_base_url"] = f"{other_model_server.ollama_url}/v1"
-    result = await save(hass, entry, "vector_store", typed)
-    await choose(hass, result, "vector_save")
+    await save(hass, entry, "vector_store", typed)
     assert entry.options["vector_db_embedding_base_url"] == other_model_server.ollama_url
     assert other_model_server.requests[-1].path == "/ollama/api/embed"
 
@@ -92,18 +76,14 @@ async def test_the_agents_own_server(
 ) -> None:
     """Without an address it is the server that the agent has anyway, with its key."""
     typed = {"vector_db_embedding_provider": "openai", "vector_db_embedding_model": "embedder"}
-    await choose(hass, await save(hass, entry, "vector_store", typed), "vector_save")
+    await save(hass, entry, "vector_store", typed)
     assert dict(entry.options) == typed
     assert model_server.requests[-1].headers["authorization"] == "Bearer sk-agent-123456"
 
 
 @pytest.mark.slow
 async def test_the_built_in_model(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    result = await save(hass, entry, "vector_store", {"vector_db_embedding_provider": "builtin"})
-    told = result["description_placeholders"]
-    assert told
-    assert told["dimension"] == "512"
-    await choose(hass, result, "vector_save")
+    await save(hass, entry, "vector_store", {"vector_db_embedding_provider": "builtin"})
     assert dict(entry.options) == {"vector_db_embedding_provider": "builtin"}
 
 
@@ -142,34 +122,12 @@ async def test_an_embedding_model_that_does_not_answer(
 # Chroma
 
 
-async def test_a_real_chroma_server(
-    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer, chroma: ChromaServer
-) -> None:
-    """Its version is told; an address that was typed as the host is taken apart."""
-    typed = {
-        **embedding(other_model_server),
-        "vector_db_backend": "chroma",
-        "vector_db_host": f"http://127.0.0.1:{chroma.port}/",
-        "vector_db_ssl": True,
-    }
-    result = await save(hass, entry, "vector_store", typed)
-    assert result["step_id"] == "vector_checked"
-    told = result["description_placeholders"]
-    assert told
-    assert told["store"].startswith("Chroma ")
-    assert told["store"].split()[1][0].isdigit()
-    await choose(hass, result, "vector_save")
-    stored = dict(entry.options)
-    assert (stored["vector_db_host"], stored["vector_db_port"]) == ("127.0.0.1", chroma.port)
-    assert stored["vector_db_ssl"] is False
-
-
-async def test_what_a_real_chroma_server_does_not_have(
+async def test_a_real_chroma_server_and_what_it_does_not_have(
     hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer, chroma: ChromaServer
 ) -> None:
     wrongs: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"vector_db_tenant": "nobody"}, "tenant_missing"),
-        ({"vector_db_database": "nothing"}, "database_missing"),
+        ({"vector_db_tenant": "nobody"}, "chroma_refused"),
+        ({"vector_db_database": "nothing"}, "chroma_refused"),
         ({"vector_db_port": 1}, "cannot_connect"),
     )
     for wrong, error in wrongs:
@@ -179,15 +137,16 @@ async def test_what_a_real_chroma_server_does_not_have(
         assert {key: shown(result)[key] for key in typed} == typed
         assert not entry.options
         assert not other_model_server.requests
+    assert is_saved(
+        await save(hass, entry, "vector_store", embedding(other_model_server) | chroma_at(chroma))
+    )
 
 
 @pytest.mark.parametrize(
     ("ending", "reply", "error"),
     [
-        ("/version", status(404, "nothing here"), "not_chroma"),
-        ("/version", html(), "not_chroma"),
-        ("/default_tenant", status(401, "no"), "chroma_refused"),
-        ("/default_tenant", status(403, "Forbidden"), "chroma_refused"),
+        ("", html(), "not_chroma"),
+        ("/default_database", status(401, "no"), "chroma_refused"),
         ("", status(500, "oh no"), "cannot_connect"),
     ],
 )
@@ -206,30 +165,6 @@ async def test_a_chroma_server_that_refuses(
     assert result["errors"] == {"chroma": error}
     assert KEY not in str(result["description_placeholders"])
     assert not entry.options
-
-
-# Collections
-
-
-async def test_a_collection_that_is_not_there_is_a_warning(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    other_model_server: ModelServer,
-    chroma_stand_in: ChromaStandIn,
-) -> None:
-    """It can be saved all the same; a collection that is there is not named."""
-    typed = {
-        **embedding(other_model_server),
-        **chroma_at(chroma_stand_in),
-        "additional_collections": ["things", "manuals"],
-    }
-    result = await save(hass, entry, "vector_store", typed)
-    assert result["step_id"] == "vector_missing"
-    told = result["description_placeholders"]
-    assert told
-    assert told["collections"] == "manuals"
-    assert is_saved(await choose(hass, result, "vector_save"))
-    assert dict(entry.options) == typed
 
 
 # Two agents on one Chroma server
@@ -258,7 +193,6 @@ CLASHES: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ),
     ("mine", {"vector_db_collection": "home_entities_knowledge"}, "collections", "collection_shared"),
     ("mine", {"vector_db_collection": "home_agent_memories"}, "collections", "collection_shared"),
-    ("home_entities", {"vector_db_collection": "mine"}, "vector_db_backend", "memories_shared"),
 )
 APART: tuple[dict[str, Any], ...] = (
     {},

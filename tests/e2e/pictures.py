@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.config.schemas import PAGES
-from custom_components.home_agent.self_test.cases import cases
 from scripts.lib.agent import add_entry, agent_of, prefer_agent, reload, say, set_options
 from scripts.lib.client import PASSWORD, USERNAME, Client, onboard
 from scripts.lib.running import ROOT, HomeAssistant
@@ -34,12 +33,9 @@ ROOM: Final = "mia_s_room"
 GONE: Final = "Guests"
 AGENT_PAGES: Final = ("agent", "permissions")
 
-TEST_DELAY: Final = 0.2
-"""Seconds for a sentence of the self-test, so that a picture shows its progress."""
-
 
 def answer(request: Captured) -> Reply:
-    """Answer as a competent model would: the sentences of the self-test, and those said here."""
+    """Answer as a competent model would."""
     tools = (request.json or {}).get("tools") or []
     if len(tools) == 1:
         return Reply(calls=[(tools[0]["function"]["name"], {})])
@@ -47,21 +43,6 @@ def answer(request: Captured) -> Reply:
     if newest.get("role") == "tool":
         return text("That did not work." if '"success": false' in str(newest["content"]) else "Done.")
     said = str(newest.get("content"))
-    for case in (*cases("en"), *cases("de")):
-        if case.said in said:
-            calls: list[tuple[str, Any]] = [
-                ("ha_control", {"action": action, "entity_id": entity, **values})
-                for entity, (action, values) in case.effects.items()
-            ]
-            if case.reads:
-                calls = [
-                    (
-                        "ha_query",
-                        {"entity_id": case.reads, "history": {"duration": "24h", "aggregate": "avg"}},
-                    )
-                ]
-            words = "" if calls else " ".join(case.answers[:1]) or "You are welcome."
-            return Reply(calls=calls, text=words, delay=TEST_DELAY)
     known = {
         "reading lamp": ("turn_on", "light.reading_lamp"),
         "bedroom curtains": ("open", "cover.bedroom_curtains"),

@@ -9,20 +9,11 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.config.schemas import EXPERT, PAGES
 from custom_components.home_agent.const import DOMAIN
-from homeassistant import data_entry_flow
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, section
 from homeassistant.helpers import config_validation as cv
 from tests.helpers.checks import every
-
-
-@pytest.fixture
-def all_fields_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take every field of a form, as before 2026.11, which ignores a field that the others hide."""
-    monkeypatch.setattr("custom_components.home_agent.config.options.HIDES_FIELDS", False)
-    monkeypatch.setattr(data_entry_flow, "_strip_hidden_fields", lambda *form: form, raising=False)
-
 
 FILLED: dict[str, dict[str, Any]] = {
     "answers": {
@@ -205,7 +196,7 @@ async def submit(
 
 def in_sections(name: str, typed: dict[str, Any]) -> dict[str, Any]:
     """Return values of a page as its form nests them."""
-    sections = {key: field.section for field in PAGES[name] for key in (field.key, field.removal)}
+    sections = {field.key: field.section for field in PAGES[name]}
     data: dict[str, Any] = {}
     for key, value in typed.items():
         inside = data.setdefault(sections[key], {}) if sections.get(key) else data

@@ -45,7 +45,7 @@ ERROR, PANEL = "options.error.", "selector.panel.options."
 EXPERT_ERRORS = (
     *("chroma_", "collection_", "database_", "embedding_", "influxdb_", "memories_", "not_chroma", "prompt_"),
     *("tenant_", "invalid_attribute", "invalid_collection", "invalid_duration", "invalid_host"),
-    *("invalid_pattern", "too_many_collections", "too_many_patterns"),
+    "invalid_pattern",
 )
 """What only the pages under Expert settings refuse."""
 

@@ -29,11 +29,6 @@ async def test_lists_of_models(
             assert await names_of(client_of(hass, model_server.url)) == names
 
 
-async def test_models_of_ollama(hass: HomeAssistant, model_server: ModelServer) -> None:
-    model_server.models = ["qwen3:8b", "llama3.2"]
-    assert await names_of(client_of(hass, model_server.ollama_url, dialect="auto")) == model_server.models
-
-
 async def test_embeddings(hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests) -> None:
     for dialect in ["openai", "ollama"]:
         with subtests.test(dialect=dialect):

@@ -2,8 +2,6 @@
 
 import asyncio
 from contextlib import aclosing
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from itertools import chain, repeat
 import socket
 
@@ -148,21 +146,15 @@ async def test_refused_connection(hass: HomeAssistant, socket_enabled: None) -> 
     assert naps.taken == [1.0]
 
 
-def _http_date(seconds: int) -> str:
-    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
-
-
 async def test_retry_after_is_honoured(
     hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
     for headers, taken in [
         ({"Retry-After": "7"}, [7.0]),
         ({"Retry-After": "0"}, [0.0]),
-        ({"retry-after-ms": "2500", "Retry-After": "9"}, [2.5]),
         ({"Retry-After": "soon"}, [1.0]),
         ({"Retry-After": "-4"}, [1.0]),
-        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, [0.0]),
-        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 -0000"}, [0.0]),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, [1.0]),
     ]:
         with subtests.test(headers=headers, taken=taken):
             naps = Naps()
@@ -171,18 +163,13 @@ async def test_retry_after_is_honoured(
             assert naps.taken == taken
 
 
-async def test_long_waits_are_not_waited(
-    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
-) -> None:
-    for written in [str, _http_date]:
-        with subtests.test(written=written):
-            naps, value = Naps(), written(3600)
-            model_server.script([status(503, "busy", headers={"Retry-After": value})])
-            with pytest.raises(ModelServerError) as caught:
-                await client_of(hass, model_server.url, naps=naps).complete(ask())
-            assert caught.value.retry_after
-            assert caught.value.retry_after > 10
-            assert naps.taken == []
+async def test_long_waits_are_not_waited(hass: HomeAssistant, model_server: ModelServer) -> None:
+    naps = Naps()
+    model_server.script([status(503, "busy", headers={"Retry-After": "3600"})])
+    with pytest.raises(ModelServerError) as caught:
+        await client_of(hass, model_server.url, naps=naps).complete(ask())
+    assert caught.value.retry_after == 3600
+    assert naps.taken == []
 
 
 async def test_nothing_is_asked_again_after_the_first_word(

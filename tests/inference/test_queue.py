@@ -15,18 +15,17 @@ from custom_components.home_agent.inference.models import (
     Priority,
     background,
 )
-from custom_components.home_agent.inference.probing import learn_slots
 from custom_components.home_agent.inference.queue import ServerBusy, ServerQueue
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import ask, client_of
-from tests.servers.model_server import ModelServer, on_path
-from tests.servers.replies import hang, status, text
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import hang, text
 
 
 def one_slot() -> ServerQueue:
     """Return the queue of a server that answers one request at a time."""
     queue = ServerQueue()
-    queue.learn(1, exact=True)
+    queue.want("agent", 1)
     return queue
 
 
@@ -202,19 +201,11 @@ async def test_a_busy_server_is_not_a_broken_one(
     assert len(other_model_server.chats) == 1
 
 
-async def test_the_server_tells_its_slots(hass: HomeAssistant, model_server: ModelServer) -> None:
-    model_server.on(on_path("/props"), status(200, {"total_slots": 3}))
-    llama = client_of(hass, model_server.url)
-    await learn_slots(llama, [])
-    assert (llama.queue.limit, llama.queue.exact) == (3, True)
-    vllm = client_of(hass, model_server.url)
-    await learn_slots(vllm, [{"id": "test-model", "owned_by": "vllm"}])
-    assert vllm.queue.limit == queues.MANY_SLOTS
-    ollama = client_of(hass, model_server.ollama_url, dialect="ollama")
-    await learn_slots(ollama, [])
-    assert ollama.queue.limit == 1
-    ollama.queue.want("one agent", 4)
-    ollama.queue.want("another", 2)
-    assert ollama.queue.limit == 2
-    ollama.queue.want("another", None)
-    assert ollama.queue.limit == 4
+async def test_the_options_name_the_slots(hass: HomeAssistant, model_server: ModelServer) -> None:
+    queue = client_of(hass, model_server.url).queue
+    assert queue.limit == queues.GUESSED_SLOTS
+    queue.want("one agent", 4)
+    queue.want("another", 2)
+    assert queue.limit == 2
+    queue.want("another", None)
+    assert queue.limit == 4

@@ -193,7 +193,7 @@ def test_json_in_odd_dress(subtests: pytest.Subtests) -> None:
         (b'data: {"a":\ndata: 1\ndata: }\n\n', [{"a": 1}]),
         (b'{\n  "a": {\n  },\n  "b": 2\n}\n', [{"a": {}, "b": 2}]),
         (b'event: message\nid: 4\nretry: 10\ndata:{"a":1}\n\n', [{"a": 1}]),
-        (b'data: {"a":1}\rdata: {"a":2}\r\r', [{"a": 1}, {"a": 2}]),
+        (b'data: {"a":1}\r\ndata: {"a":2}\r\n\r\n', [{"a": 1}, {"a": 2}]),
         (b'data: {"a":"\xff"}\n\n', [{"a": "\ufffd"}]),
     ]:
         with subtests.test(stream=stream, objects=objects):

@@ -21,7 +21,7 @@ async def opened(hass: HomeAssistant) -> None:
     assert state
     hass.states.async_set("cover.garage", "open", state.attributes)
     await hass.async_block_till_done()
-    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=5))
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=10))
     await hass.async_block_till_done()
 
 

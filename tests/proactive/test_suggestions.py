@@ -28,6 +28,8 @@ from tests.helpers.suggested import COFFEE, MONDAY, Home, habit, home  # noqa: F
 from tests.servers.model_server import ModelServer
 
 SENTENCE = "Coffee Machine is turned on at about 6:30 on workdays."
+PREVIEW = "At 6:30 on workdays: Turn on switch, Coffee Machine."
+QUESTION = f"{SENTENCE} Should I create an automation for this?\n\n{PREVIEW}"
 HANDWRITTEN = """# Our automations. Keep the comments!
 - id: "1"
   alias: Morning   # before the first coffee
@@ -59,11 +61,11 @@ async def test_accepted(model_server: ModelServer, home: Home) -> None:
         SENTENCE,
     )
     (note,) = home.notes()
-    assert note.startswith(f"{SENTENCE} Should I create an automation for this?")
+    assert note.startswith(QUESTION)
     assert note.endswith("(/config/repairs).")
     assert automation_states(home.hass) == []
     preview = await home.answer("preview")
-    assert preview["preview"] == "At 6:30 on workdays: Turn on switch, Coffee Machine."
+    assert preview["preview"] == PREVIEW
     assert preview["yaml"].startswith("alias: ")
     config = yaml.safe_load(preview["yaml"])
     assert await home.text() == "[]\n"
@@ -177,6 +179,8 @@ async def test_never_suggested(model_server: ModelServer, home: Home) -> None:
     assert await home.suggested(None) == []
 
 
+CLIMATE = {"hvac_modes": ["heat", "off"], "min_temp": 7, "max_temp": 35}
+HEATING = {"action": "climate.set_hvac_mode"}
 ACTIONS: list[tuple[Habit, dict[str, Any]]] = [
     (habit("light.hall", "off"), {"action": "light.turn_off"}),
     (habit("lock.front_door", "locked"), {"action": "lock.lock"}),
@@ -188,45 +192,42 @@ ACTIONS: list[tuple[Habit, dict[str, Any]]] = [
         habit("climate.hall", "temperature:21.5"),
         {"action": "climate.set_temperature", "data": {"temperature": 21.5}},
     ),
-    (habit("climate.hall", "mode:heat"), {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "heat"}}),
-    (habit("climate.hall", "off"), {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "off"}}),
+    (habit("climate.hall", "mode:heat"), {**HEATING, "data": {"hvac_mode": "heat"}}),
+    (habit("climate.hall", "off"), {**HEATING, "data": {"hvac_mode": "off"}}),
 ]
+DAYS: list[tuple[int, frozenset[int], str, list[str] | None]] = [
+    (0, WORKDAYS, "00:00:00", ["tue", "wed", "thu", "fri", "sat"]),
+    (60, WEEKEND, "01:00:00", ["mon", "sun"]),
+    (23 * 60 + 58, frozenset({6}), "00:00:00", ["mon"]),
+    (20 * 60, WEEKEND, "20:00:00", ["sat", "sun"]),
+    (245, EVERY_DAY, "04:00:00", None),
+]
+"""What happens after midnight belongs to the evening before."""
 
 
-async def test_actions(model_server: ModelServer, home: Home) -> None:
-    """Each habit becomes the action that does it."""
-    home.put("climate.hall", "heat", hvac_modes=["heat", "off"], min_temp=7, max_temp=35)
+async def test_actions_and_days(model_server: ModelServer, home: Home) -> None:
+    """Each habit becomes the action that does it, on its days."""
+
+    async def suggested(found: Habit) -> Any:
+        home.found(found)
+        await home.morning()
+        config = yaml.safe_load((await home.answer("preview"))["yaml"])
+        await home.answer("reject")
+        return config
+
+    home.put("climate.hall", "heat", **CLIMATE)
     home.put("cover.garage", "open", device_class="garage", supported_features=15)
     for entity_id in ("light.hall", "lock.front_door", "cover.blind", "vacuum.robot", "media_player.tv"):
         home.put(entity_id, "on")
     await home.add(model_server)
     for found, action in ACTIONS:
-        home.found(found)
-        await home.morning()
-        config = yaml.safe_load((await home.answer("preview"))["yaml"])
+        config = await suggested(found)
         assert config["actions"] == [{**action, "target": {"entity_id": found.subject}}]
-        await home.answer("reject")
-
-
-async def test_days(model_server: ModelServer, home: Home) -> None:
-    """What happens after midnight belongs to the evening before."""
-    await home.add(model_server)
-    for number, (minute, days, at, weekdays) in enumerate(
-        [
-            (0, WORKDAYS, "00:00:00", ["tue", "wed", "thu", "fri", "sat"]),
-            (60, WEEKEND, "01:00:00", ["mon", "sun"]),
-            (23 * 60 + 58, frozenset({6}), "00:00:00", ["mon"]),
-            (20 * 60, WEEKEND, "20:00:00", ["sat", "sun"]),
-            (245, EVERY_DAY, "04:00:00", None),
-        ]
-    ):
+    for number, (minute, days, at, weekdays) in enumerate(DAYS):
         home.put(f"light.lamp_{number}", "off")
-        home.found(habit(f"light.lamp_{number}", minute=minute, days=days))
-        await home.morning()
-        config = yaml.safe_load((await home.answer("preview"))["yaml"])
+        config = await suggested(habit(f"light.lamp_{number}", minute=minute, days=days))
         assert config["triggers"] == [{"trigger": "time", "at": at}]
         assert config["conditions"] == ([{"condition": "time", "weekday": weekdays}] if weekdays else [])
-        await home.answer("reject")
 
 
 async def test_who_may_say_yes(hass: HomeAssistant, model_server: ModelServer, home: Home) -> None:
@@ -406,19 +407,15 @@ async def test_on_phones(
 async def _answer_on_phones(hass: HomeAssistant, home: Home, phones: Phones) -> None:
     (push,) = phones.of("anna")
     assert phones.of("ben") == []
-    assert push["message"] == f"{SENTENCE} Should I create an automation for this?"
+    assert push["message"] == QUESTION
     buttons = {button["title"]: button for button in push["data"]["actions"]}
-    assert list(buttons) == ["Yes", "Preview", "No"]
+    assert list(buttons) == ["Yes", "No"]
     assert buttons["Yes"]["authenticationRequired"] is True
     yes = buttons["Yes"]["action"]
     await phones.async_press("ben", yes)
     hass.bus.async_fire("mobile_app_notification_action", {"action": yes}, context=home.admin)
     await hass.async_block_till_done()
     assert automation_states(hass) == []
-    await phones.async_press("anna", buttons["Preview"]["action"])
-    preview = phones.of("anna")[-1]
-    assert "06:30:00" in preview["message"]
-    assert [button["title"] for button in preview["data"]["actions"]] == ["Yes", "No"]
     await phones.async_press("anna", yes)
     assert automation_states(hass) == ["Coffee Machine, 6:30"]
     assert "I made the automation Coffee Machine, 6:30." in [push["message"] for push in phones.of("anna")]
@@ -450,13 +447,10 @@ async def test_what_one_person_does_is_asked_of_that_person(
         mine = habit(person="anna", confidence=0.9)
         await home.add(model_server, mine, notify_targets=targets)
         await home.morning()
-        assert [push["message"] for push in phones.of("anna")] == [
-            f"{SENTENCE} Should I create an automation for this?"
-        ]
+        assert [push["message"] for push in phones.of("anna")] == [QUESTION]
         assert (phones.of("ben"), home.notes()) == ([], [])
         assert [event.data["summary"] for event in asked] == [""]
         actions = {button["title"]: button["action"] for button in phones.of("anna")[0]["data"]["actions"]}
-        await phones.async_press("anna", actions["Preview"])
         await phones.async_press("anna", actions["Yes"])
         assert automation_states(hass) == ["Coffee Machine, 6:30"]
         assert (phones.of("ben"), home.notes()) == ([], [])

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from custom_components.home_agent import errors
-from custom_components.home_agent.config import adding, probe, schemas
+from custom_components.home_agent.config import probe, schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import DONE, MENUS
 from scripts.lib.agent_forms import with_copies
@@ -22,7 +22,13 @@ from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE, household_ke
 INTEGRATION = Path(probe.__file__).parents[1]
 FILES = sorted((INTEGRATION / "translations").glob("*.json"))
 LANGUAGES = [file.stem for file in FILES]
-CONNECTION_ERRORS = {*probe._LIST_ERROR_KEYS.values(), *probe._PROBE_ERROR_KEYS.values(), "server_error"}
+CONNECTION_ERRORS = {
+    *probe.ERROR_KEYS.values(),
+    "no_model_list",
+    "model_refused",
+    "server_error",
+    "key_needed",
+}
 
 
 def read(language: str) -> dict[str, Any]:
@@ -98,8 +104,8 @@ def test_sentences_can_be_shown(language: str) -> None:
         ("config.step.user", schemas.CONNECTION),
         ("config.step.reconfigure", schemas.CONNECTION),
         ("config.step.reauth_confirm", schemas.REAUTH),
-        ("config.step.model", adding.model_fields([])),
-        ("config.step.ready", (adding.ASSISTANT,)),
+        ("config.step.model", (schemas.model_field([]),)),
+        ("config.step.ready", (schemas.ASSISTANT,)),
         *((f"options.step.{page}", fields) for page, fields in schemas.PAGES.items()),
     ],
 )
@@ -108,9 +114,7 @@ def test_every_field_has_a_name_and_a_description(step: str, fields: tuple[Field
     found = [match.groups("") for match in map(pattern.fullmatch, ENGLISH) if match]
     named = {(section, key) for section, kind, key in found if kind == "data"}
     described = {(section, key) for section, kind, key in found if kind == "data_description"}
-    removable = [field for field in fields if field.secret and fields is not schemas.REAUTH]
     expected = {(field.section, field.key) for field in fields}
-    expected |= {(field.section, field.removal) for field in removable}
     assert named == described == expected
     for name in {field.section for field in fields if field.section}:
         assert f"{step}.sections.{name}.name" in ENGLISH

@@ -147,12 +147,6 @@ async def test_times(
         ({"decision": "Never", "actions": ["unlok"]}, "choice_unknown", "unlok"),
         ({"decision": "Never", "kinds": ["lights"]}, "rule_unknown", None),
         ({"decision": "Never", "entities": ["lock.frontdor"]}, "choice_unknown", "lock.frontdor"),
-        (
-            {"decision": "Never", "actions": ["Unlock or open locks"], "entities": ["light.hall"]},
-            "choice_not_for",
-            "Unlock or open locks",
-        ),
-        ({"decision": "Never", "kinds": ["Lock"], "entities": ["light.hall"]}, "choice_not_for", "Lock"),
         ({"decision": "Never", "places": ["Attic"]}, "choice_unknown", "Attic"),
         ({"decision": "Never", "places": ["areas:attic"]}, "choice_unknown", "attic"),
         ({"decision": "Never", "presence": "Tom is away"}, "choice_unknown", "Tom is away"),

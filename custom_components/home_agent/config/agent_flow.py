@@ -11,7 +11,6 @@ from homeassistant.config_entries import (
     ConfigEntry,
     ConfigEntryState,
     ConfigSubentryFlow,
-    SubentryFlowResult,
 )
 from homeassistant.helpers.selector import (
     SelectOptionDict,
@@ -34,9 +33,9 @@ from ..errors import InvalidInput
 from ..inference.models import ModelServerError
 from ..knowledge.house import AgentView, ViewedHouse
 from ..texts import without_embeds
-from .fields import Checked, Field, check, choice, form, stripped, text
+from .fields import Checked, Field, check, choice, form, offered, text
 from .options import Edited, OptionPages, add_page_steps
-from .probe import ProbeSteps, async_shared, ranked, typed_endpoint
+from .probe import async_probe_model, async_shared, ranked, typed_endpoint
 from .schemas import AGENT_KEYS, AGENT_MEMORY, AGENT_PAGES, allow_list_field
 
 AGENT: Final = "agent"
@@ -55,13 +54,13 @@ PROBED: Final = (CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING)
 OWN_KEYS: Final = frozenset({*AGENT_KEYS, CONF_MODEL, *PROBED})
 """What a copy takes from a further agent."""
 
-NAME: Final = Field(key=CONF_NAME, selector=text(), clean=stripped, required=True)
-MODEL: Final = Field(key=CONF_MODEL, selector=text(), clean=stripped)
+NAME: Final = Field(CONF_NAME, text(), required=True)
+MODEL: Final = Field(CONF_MODEL, text())
 AUTOMATIC: Final = "automatic"
 MEMORIES: Final = {AUTOMATIC: None, "household": True, "own": False}
 """Whose memory an agent uses, as the form and as the options have it."""
 SHARED: Final = Field(
-    key=CONF_SHARED_MEMORY,
+    CONF_SHARED_MEMORY,
     selector=choice(CONF_SHARED_MEMORY, MEMORIES),
     clean=MEMORIES.__getitem__,
     show=lambda shared: next((name for name, stored in MEMORIES.items() if stored is shared), AUTOMATIC),
@@ -81,82 +80,72 @@ def named(fields: tuple[Field, ...], entry: ConfigEntry) -> tuple[Field, ...]:
         options=options, mode=SelectSelectorMode.DROPDOWN, translation_key=FIELD_COPY
     )
     selector = SelectSelector(config)
-    return (fields[0], Field(key=FIELD_COPY, selector=selector, required=True), *fields[1:])
+    return (fields[0], Field(FIELD_COPY, selector, required=True), *fields[1:])
 
 
-class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
+class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
     """Adds an agent, or changes one; a page takes effect when it is saved."""
 
     pages = AGENT_PAGES
 
     def __init__(self) -> None:
         super().__init__()
-        self._about = ""
-        """The page with the name and the model that was filled in last."""
-        self._filled: dict[str, Any] = {}
         self._models: list[str] | None = None
 
-    async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+    async def async_step_user(self, user_input: dict[str, Any] | None = None) -> Any:
         """Ask for a name, what to copy, and what the agent may see."""
         return await self._async_about(ADD, user_input)
 
-    async def async_step_agent(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+    async def async_step_agent(self, user_input: dict[str, Any] | None = None) -> Any:
         """Show the page with the name, the model and the memory, or save it."""
         return await self._async_about(AGENT, user_input)
 
-    async def _async_about(self, page: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
+    async def _async_about(self, page: str, user_input: dict[str, Any] | None) -> Any:
         if user_input is None:
             return await self._async_show(page, self._shown(page))
-        self._about, self._filled = page, user_input
-        checked = self._checked()
+        entry, subentry = self._get_entry(), None if page == ADD else self._get_reconfigure_subentry()
+        stored = {} if subentry is None else subentry.data
+        checked = check(ABOUT if subentry else named(ADDED, entry), user_input, stored)
+        name = str(checked.values.pop(CONF_NAME, ""))
+        others = [one.title for one in entry.subentries.values() if one is not subentry]
+        if not name:
+            checked.fail(CONF_NAME, InvalidInput("name_missing"))
+        elif name.casefold() in {title.casefold() for title in (entry.title, *others)}:
+            checked.fail(CONF_NAME, InvalidInput("name_taken", name=name[:60]))
+        if checked.values.get(CONF_MODEL) == entry.data[CONF_MODEL]:
+            del checked.values[CONF_MODEL]
         model = checked.values.get(CONF_MODEL)
-        if checked.errors or not model or model == self._stored_model():
-            return await self._async_finish(checked)
-        result: SubentryFlowResult = await self.async_ask_model(
-            typed_endpoint(self.hass, self._get_entry().data | {CONF_MODEL: model})
-        )
-        return result
-
-    @override
-    async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Keep what was found out about another model, or say why it cannot be asked."""
-        checked = self._checked()
-        try:
-            probe = self.probed()
-        except InvalidInput as err:
-            checked.fail(CONF_MODEL, err)
-        else:
-            learned = zip(PROBED, (probe.context_size, probe.tool_calling), strict=True)
-            checked.values |= {key: value for key, value in learned if value is not None}
-        return await self._async_finish(checked)
-
-    async def _async_finish(self, checked: Checked) -> SubentryFlowResult:
+        is_new = model != stored.get(CONF_MODEL)
+        if model and is_new and not checked.errors:
+            try:
+                asked = typed_endpoint(self.hass, entry.data | {CONF_MODEL: model})
+                probe = await async_probe_model(self.hass, asked)
+            except InvalidInput as err:
+                checked.fail(CONF_MODEL, err)
+            else:
+                learned = zip(PROBED, (probe.context_size, probe.tool_calling), strict=True)
+                checked.values |= {key: value for key, value in learned if value is not None}
         if checked.errors:
-            return await self._async_show(self._about, self._filled, checked)
-        name = checked.values.pop(CONF_NAME)
-        if self._about == ADD:
+            return await self._async_show(page, user_input, checked)
+        if subentry is None:
             return await self._async_add(name, checked.values)
-        subentry = self._get_reconfigure_subentry()
-        of_page = {field.key for field in ABOUT}
-        if checked.values.get(CONF_MODEL) != self._stored_model():
-            of_page |= set(PROBED)
-        others = {key: value for key, value in subentry.data.items() if key not in of_page}
+        of_page = {*(field.key for field in ABOUT), *(PROBED if is_new else ())}
+        kept = {key: value for key, value in stored.items() if key not in of_page}
         self.hass.config_entries.async_update_subentry(
-            self._get_entry(), subentry, title=name, data={**others, **checked.values}
+            entry, subentry, title=name, data={**kept, **checked.values}
         )
         self._has_saved = True
-        result: SubentryFlowResult = await self.async_back()
-        return result
+        return await self.async_back()
 
-    async def _async_add(self, name: str, values: dict[str, Any]) -> SubentryFlowResult:
+    async def _async_add(self, name: str, values: dict[str, Any]) -> Any:
         """Add the agent, and say how to talk to it."""
         copied = self._copied(values.pop(FIELD_COPY, CONNECTION))
-        if self._filled.get(CONF_MODEL):
+        if values.get(CONF_MODEL):
             copied = {key: value for key, value in copied.items() if key not in (CONF_MODEL, *PROBED)}
         data = {**copied, **values}
         shared = await async_shared(self.hass)
         seen = await ViewedHouse(shared.house, AgentView(self.hass, data)).async_snapshot()
-        made: SubentryFlowResult = self.async_create_entry(
+        return self.async_create_entry(
             title=name,
             data=data,
             description_placeholders={
@@ -165,7 +154,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
                 "assistants": ASSISTANTS_PAGE,
             },
         )
-        return made
 
     def _shown(self, page: str) -> dict[str, Any]:
         if page == ADD:
@@ -173,28 +161,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         subentry = self._get_reconfigure_subentry()
         defaults = {field.key: DEFAULTS[field.key] for field in AGENT_MEMORY}
         return {**defaults, CONF_SHARED_MEMORY: None, **subentry.data, CONF_NAME: subentry.title}
-
-    def _stored_model(self) -> str | None:
-        if self._about == ADD:
-            return None
-        model: str | None = self._get_reconfigure_subentry().data.get(CONF_MODEL)
-        return model
-
-    def _checked(self) -> Checked:
-        entry = self._get_entry()
-        adds = self._about == ADD
-        stored = {} if adds else self._get_reconfigure_subentry().data
-        checked = check(named(ADDED, entry) if adds else ABOUT, self._filled, stored)
-        name = str(checked.values.get(CONF_NAME, ""))
-        own = None if adds else self._get_reconfigure_subentry().subentry_id
-        taken = {entry.title, *(one.title for one in entry.subentries.values() if one.subentry_id != own)}
-        if not name:
-            checked.fail(CONF_NAME, InvalidInput("name_missing"))
-        elif name.casefold() in {title.casefold() for title in taken}:
-            checked.fail(CONF_NAME, InvalidInput("name_taken", name=name[:60]))
-        if checked.values.get(CONF_MODEL) == entry.data[CONF_MODEL]:
-            del checked.values[CONF_MODEL]
-        return checked
 
     def _copied(self, source: str) -> dict[str, Any]:
         """Return the settings of another agent, and nothing of the connection or the household."""
@@ -206,27 +172,22 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
             stored = other.data
         return {key: value for key, value in stored.items() if key in OWN_KEYS}
 
-    async def async_step_reconfigure(self, _user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+    async def async_step_reconfigure(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Show the menu of the pages."""
-        result: SubentryFlowResult = await self.async_back()
-        return result
+        return await self.async_back()
 
-    async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+    async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> Any:
         """End; everything is saved already."""
-        ended: SubentryFlowResult = self.async_abort(reason="agent_saved")
-        return ended
+        return self.async_abort(reason="agent_saved")
 
-    async def _async_show(
-        self, page: str, shown: Mapping[str, Any], checked: Checked | None = None
-    ) -> SubentryFlowResult:
+    async def _async_show(self, page: str, shown: Mapping[str, Any], checked: Checked | None = None) -> Any:
         entry = self._get_entry()
         fields = named(ADDED, entry) if page == ADD else ABOUT
         if models := await self._async_models():
-            config = SelectSelectorConfig(options=models, mode=SelectSelectorMode.DROPDOWN, custom_value=True)
-            offered = SelectSelector(config)
-            fields = tuple(replace(field, selector=offered) if field is MODEL else field for field in fields)
+            listed = replace(MODEL, selector=offered(models))
+            fields = tuple(listed if field is MODEL else field for field in fields)
         values = {field.key: field.show(shown[field.key]) for field in fields if field.key in shown}
-        result: SubentryFlowResult = self.async_show_form(
+        return self.async_show_form(
             step_id=page,
             data_schema=form(fields, values if checked is None else shown),
             errors=checked.errors if checked else {},
@@ -237,7 +198,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
                 **(checked.placeholders if checked else {}),
             },
         )
-        return result
 
     async def _async_models(self) -> list[str]:
         """Return the models of the server, the best first; none if it does not answer at once."""

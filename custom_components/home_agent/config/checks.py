@@ -6,12 +6,11 @@ The module loads when such a page is saved.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 import yarl
 
-from homeassistant.config_entries import ConfigEntry, ConfigEntryState
+from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
@@ -30,14 +29,13 @@ from ..safety.spoken_numbers import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..settings import defaults_of
 from ..tools.outside.search_services import PROVIDERS, SearchError, SearchTrouble, search_provider
 from ..tools.recipients import TARGETS, route_to, user_id_of
-from ..vector.chroma import ChromaAddress, ChromaAPI, ChromaStore
+from ..vector.chroma import ChromaAPI
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .choices import async_check_choices
-from .fields import SAVED_PIN, Checked, Values, normalise_url
+from .fields import SAVED, Checked, Values
 from .lists import TELEGRAM, bot_chats
 from .probe import (
-    EMBEDDING_ERROR_KEYS,
     async_find_server,
     async_probe_model,
     candidates,
@@ -49,9 +47,22 @@ from .rule_names import async_rule_names, rules_of
 type Check = Callable[[HomeAssistant, ConfigEntry, Checked, Mapping[str, Any]], Awaitable[None]]
 """Takes the agent, a page's checked values, which it may complete or refuse, and the stored options."""
 
-KEYS: Final = (const.CONF_SEARCH_PROVIDER, const.CONF_SEARCH_URL, const.CONF_SEARCH_KEY)
 QUERY: Final = "weather"
 """Searched to see whether that works."""
+SEARCH_TROUBLES: Final = {
+    SearchTrouble.REFUSED: (const.CONF_SEARCH_KEY, "invalid_auth"),
+    SearchTrouble.RATE_LIMIT: (const.CONF_SEARCH_PROVIDER, "rate_limited"),
+    SearchTrouble.BLOCKED: (const.CONF_SEARCH_PROVIDER, "search_blocked"),
+    SearchTrouble.UNREACHABLE: (const.CONF_SEARCH_URL, "cannot_connect"),
+}
+"""The field of each trouble, and its sentence."""
+
+
+def _changed(
+    chosen: Mapping[str, Any], stored: Mapping[str, Any], keys: Sequence[str], otherwise: Mapping[str, Any]
+) -> bool:
+    """Return whether a page changes one of these options."""
+    return any(chosen.get(key, otherwise[key]) != stored.get(key, otherwise[key]) for key in keys)
 
 
 async def _async_check_web(
@@ -61,44 +72,29 @@ async def _async_check_web(
     await _async_check_search(hass, checked, stored)
     for name in SERVERS:
         await _async_check_server(hass, checked, stored, name)
-        checked.keep_report()
 
 
 async def _async_check_search(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
     """Search once where the service, its address or its key was changed."""
-    chosen = {key: checked.values.get(key, DEFAULTS[key]) for key in KEYS}
-    before = {key: stored.get(key, DEFAULTS[key]) for key in KEYS}
-    if checked.errors or chosen[const.CONF_SEARCH_PROVIDER] == const.SEARCH_NONE or chosen == before:
-        return
-    made = PROVIDERS[chosen[const.CONF_SEARCH_PROVIDER]]
-    if not (chosen[const.CONF_SEARCH_URL] or made.default_url):
-        checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_url_missing"))
-        return
-    if made.needs_key and not chosen[const.CONF_SEARCH_KEY]:
-        checked.fail(const.CONF_SEARCH_KEY, InvalidInput("search_key_missing"))
+    keys = (const.CONF_SEARCH_PROVIDER, const.CONF_SEARCH_URL, const.CONF_SEARCH_KEY)
+    name, url, key = (checked.values.get(key, DEFAULTS[key]) for key in keys)
+    if checked.errors or name == const.SEARCH_NONE or not _changed(checked.values, stored, keys, DEFAULTS):
         return
     try:
-        provider = search_provider(hass, chosen)
+        provider = search_provider(hass, dict(zip(keys, (name, url, key), strict=True)))
+        if not (url or PROVIDERS[name].default_url):
+            checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_url_missing"))
+        elif PROVIDERS[name].needs_key and not key:
+            checked.fail(const.CONF_SEARCH_KEY, InvalidInput("search_key_missing"))
+        elif not provider.key_can_be_sent:
+            checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key"))
+        else:
+            await provider.async_search(QUERY, hass.config.language)
     except AuthenticationError:
         checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key_template"))
-        return
-    if not provider.key_can_be_sent:
-        checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key"))
-        return
-    try:
-        await provider.async_search(QUERY, hass.config.language)
     except SearchError as err:
-        match err.trouble:
-            case SearchTrouble.REFUSED:
-                checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_auth"))
-            case SearchTrouble.RATE_LIMIT:
-                checked.fail(const.CONF_SEARCH_PROVIDER, InvalidInput("rate_limited"))
-            case SearchTrouble.BLOCKED:
-                checked.fail(const.CONF_SEARCH_PROVIDER, InvalidInput("search_blocked"))
-            case SearchTrouble.UNREACHABLE:
-                checked.fail(const.CONF_SEARCH_URL, InvalidInput("cannot_connect", url=provider.address))
-            case _:
-                checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_failed", detail=str(err)))
+        field, error = SEARCH_TROUBLES.get(err.trouble, (const.CONF_SEARCH_URL, "search_failed"))
+        checked.fail(field, InvalidInput(error, url=provider.address, detail=str(err)))
 
 
 SERVERS: Final = ("fallback", "external")
@@ -139,8 +135,7 @@ async def _async_check_server(
 def _warn_about_cloud(checked: Checked, address: str, step: str) -> None:
     """Show in a step which data leaves the home, if this server is outside it."""
     if is_cloud(address):
-        checked.report = step
-        checked.placeholders["host"] = yarl.URL(address).host or ""
+        checked.reports.append((step, {"host": yarl.URL(address).host or ""}))
 
 
 EMBEDDING_KEYS: Final = (
@@ -167,9 +162,11 @@ EMBEDDING_PARTS: Final = {
 EMBEDDING_SECONDS: Final = 90
 """A server may load its model first, and the built-in one is installed."""
 STORE_SECONDS: Final = 20
-EMBEDDED: Final = "Home Assistant"
-"""What the store without a server is called, in every language."""
-BUILTIN: Final = "universal-sentence-encoder-multilingual-3"
+STORE_PROBLEMS: Final = {
+    StoreProblem.UNAVAILABLE: (const.CONF_VECTOR_HOST, "cannot_connect"),
+    StoreProblem.REFUSED: (const.CONF_VECTOR_TOKEN, "chroma_refused"),
+}
+"""The field of each problem, and its sentence."""
 SENTENCE: Final = "light"
 """Embedded to see whether that works."""
 
@@ -177,10 +174,11 @@ SENTENCE: Final = "light"
 async def _async_check_vector_store(
     hass: HomeAssistant, entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
-    _take_apart(checked)
-    chosen = {**DEFAULTS, **entry.data, **checked.values}
+    defaults = {**DEFAULTS, **entry.data}
+    chosen = {**defaults, **checked.values}
     provider, house = chosen[const.CONF_EMBEDDING_PROVIDER], chosen[const.CONF_VECTOR_COLLECTION]
-    if chosen[const.CONF_VECTOR_BACKEND] == const.BACKEND_CHROMA and provider == const.EMBEDDING_NONE:
+    in_chroma = chosen[const.CONF_VECTOR_BACKEND] == const.BACKEND_CHROMA
+    if in_chroma and provider == const.EMBEDDING_NONE:
         checked.fail(const.CONF_EMBEDDING_PROVIDER, InvalidInput("embedding_needed"))
     if (
         provider not in (const.EMBEDDING_NONE, const.EMBEDDING_BUILTIN)
@@ -190,131 +188,67 @@ async def _async_check_vector_store(
     for name in (house, knowledge_collection(house)):
         if name in chosen[const.CONF_COLLECTIONS]:
             checked.fail(const.CONF_COLLECTIONS, InvalidInput("collection_clash", collection=name))
-    if checked.errors:
-        return
-    before = {**DEFAULTS, **entry.data, **stored}
-    there: Sequence[str] = ()
-    checked.placeholders["store"] = EMBEDDED
-    new_store = any(chosen[key] != before[key] for key in STORE_KEYS)
-    if chosen[const.CONF_VECTOR_BACKEND] == const.BACKEND_CHROMA and new_store:
-        there = await _async_try_chroma(hass, checked, chroma_address(chosen))
-    new_model = any(chosen[key] != before[key] for key in EMBEDDING_KEYS)
-    if provider != const.EMBEDDING_NONE and new_model and not checked.errors:
-        await _async_try_embedding(hass, checked, chosen)
-    library = entry.runtime_data.library if entry.state is ConfigEntryState.LOADED else None
-    missing = [
-        name
-        for name in chosen[const.CONF_COLLECTIONS]
-        if name not in there and not (library and library.has(name))
-    ]
-    if missing and new_store and checked.report != "vector_cloud":
-        checked.placeholders["collections"] = ", ".join(missing)
-        checked.report = "vector_missing"
-
-
-def _take_apart(checked: Checked) -> None:
-    """Split an address that was typed as the host."""
-    typed: str = checked.values.get(const.CONF_VECTOR_HOST, "")
-    if not typed or ("/" not in typed and typed.count(":") != 1):
-        return
-    try:
-        url = yarl.URL(normalise_url(typed))
-    except InvalidInput as err:
-        checked.fail(const.CONF_VECTOR_HOST, err)
-        return
-    secure = url.scheme == "https"
-    checked.values[const.CONF_VECTOR_HOST] = url.host
-    if secure or url.explicit_port:
-        checked.values[const.CONF_VECTOR_PORT] = url.port
-    if secure or "://" in typed:
-        checked.values[const.CONF_VECTOR_SSL] = secure
-
-
-async def _async_try_chroma(hass: HomeAssistant, checked: Checked, address: ChromaAddress) -> Sequence[str]:
-    """Reach the server, the tenant and the database; return the collections that are there."""
-    session = async_get_clientsession(hass)
-    api = ChromaAPI(session, address)
-    names = {"url": address.base_url, "tenant": address.tenant, "database": address.database}
-    steps: tuple[tuple[Callable[[], Awaitable[Any]], str, InvalidInput], ...] = (
-        (api.version, const.CONF_VECTOR_HOST, InvalidInput("not_chroma", **names)),
-        (api.find_tenant, const.CONF_VECTOR_TENANT, InvalidInput("tenant_missing", **names)),
-        (partial(api.ask, "GET"), const.CONF_VECTOR_DATABASE, InvalidInput("database_missing", **names)),
-        (
-            ChromaStore(session, address).async_collections,
-            const.CONF_VECTOR_HOST,
-            InvalidInput("not_chroma", **names),
-        ),
-    )
-    answers: list[Any] = []
-    for ask, field, otherwise in steps:
+    if not checked.errors and in_chroma and _changed(checked.values, stored, STORE_KEYS, defaults):
+        address = chroma_address(chosen)
         try:
             async with asyncio.timeout(STORE_SECONDS):
-                answers.append(await ask())
+                await ChromaAPI(async_get_clientsession(hass), address).check()
         except TimeoutError:
-            checked.fail(const.CONF_VECTOR_HOST, InvalidInput("cannot_connect", **names))
+            checked.fail(const.CONF_VECTOR_HOST, InvalidInput("cannot_connect", url=address.base_url))
         except VectorStoreError as err:
-            if err.problem is StoreProblem.UNAVAILABLE:
-                checked.fail(const.CONF_VECTOR_HOST, InvalidInput("cannot_connect", **names))
-            elif err.problem is StoreProblem.REFUSED:
-                checked.fail(const.CONF_VECTOR_TOKEN, InvalidInput("chroma_refused", detail=err.detail))
-            else:
-                otherwise.placeholders["detail"] = err.detail
-                checked.fail(field, otherwise)
-        if checked.errors:
-            return ()
-    checked.placeholders["store"] = f"Chroma {answers[0]}, {address.base_url}"
-    return list(answers[-1])
+            field, error = STORE_PROBLEMS.get(err.problem, (const.CONF_VECTOR_HOST, "not_chroma"))
+            checked.fail(field, InvalidInput(error, url=address.base_url, detail=err.detail))
+    is_new = _changed(checked.values, stored, EMBEDDING_KEYS, defaults)
+    if provider != const.EMBEDDING_NONE and is_new and not checked.errors:
+        await _async_try_embedding(hass, checked, chosen)
 
 
 async def _async_try_embedding(hass: HomeAssistant, checked: Checked, chosen: Values) -> None:
-    """Embed a word, complete the address, and report the dimension of the answer."""
+    """Embed a word, and complete the address."""
     typed, provider = chosen[const.CONF_EMBEDDING_BASE_URL], chosen[const.CONF_EMBEDDING_PROVIDER]
     addresses = [""]  # the agent's own server
     if typed:
-        found = candidates(Endpoint(base_url=typed, model="", dialect=provider))
-        addresses = list(dict.fromkeys(found))
-    failures: list[tuple[str, InvalidInput]] = []
+        addresses = list(dict.fromkeys(candidates(Endpoint(base_url=typed, model="", dialect=provider))))
+    failures: list[InvalidInput] = []
     for address in addresses:
         try:
-            dimension = await _async_dimension(hass, {**chosen, const.CONF_EMBEDDING_BASE_URL: address})
+            await _async_embed(hass, {**chosen, const.CONF_EMBEDDING_BASE_URL: address})
         except InvalidInput as err:
-            field = EMBEDDING_PARTS.get(err.part, "base")
-            if err.key == "embedding_failed" and not chosen[const.CONF_EMBEDDING_MODEL]:
-                field = const.CONF_EMBEDDING_PROVIDER
-            failures.append((field, err))
+            failures.append(err)
             continue
         if address:
             checked.values[const.CONF_EMBEDDING_BASE_URL] = address
-        checked.placeholders["model"] = chosen[const.CONF_EMBEDDING_MODEL] or BUILTIN
-        checked.placeholders["dimension"] = str(dimension)
-        checked.report = "vector_checked"
         if provider != const.EMBEDDING_BUILTIN:
             _warn_about_cloud(checked, embedding_address({**chosen, **checked.values}), "vector_cloud")
         return
-    checked.fail(*failures[0])
+    is_built_in = provider == const.EMBEDDING_BUILTIN
+    field = const.CONF_EMBEDDING_PROVIDER if is_built_in else EMBEDDING_PARTS.get(failures[0].part, "base")
+    checked.fail(field, failures[0])
 
 
-async def _async_dimension(hass: HomeAssistant, settings: Mapping[str, Any]) -> int:
+async def _async_embed(hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
+    """Embed a word. Raises InvalidInput."""
     try:
         async with asyncio.timeout(EMBEDDING_SECONDS):
             embedder = await async_create_embedder(hass, settings)
             assert embedder is not None  # a provider is chosen
             try:
-                (vector,) = await embedder.async_embed([SENTENCE])
+                await embedder.async_embed([SENTENCE])
             finally:
                 await embedder.async_close()
-            return len(vector)
     except TimeoutError as err:
         raise InvalidInput("timeout") from err
     except EmbeddingError as err:
         if isinstance(err.__cause__, AuthenticationError):
             raise InvalidInput("invalid_key_template") from err
         if isinstance(cause := err.__cause__, ModelServerError):
-            raise failure_of(cause, embedding_endpoint(hass, settings), EMBEDDING_ERROR_KEYS) from err
+            raise failure_of(cause, embedding_endpoint(hass, settings), "embedding_failed") from err
         raise InvalidInput("embedding_failed", detail=err.detail) from err
 
 
-INFLUX_KEYS: Final = (
+LEARNING_KEYS: Final = (
+    const.CONF_LEARNING,
+    const.CONF_LEARNING_SOURCE,
     const.CONF_INFLUX_VERSION,
     const.CONF_INFLUX_URL,
     const.CONF_INFLUX_DATABASE,
@@ -323,16 +257,6 @@ INFLUX_KEYS: Final = (
     const.CONF_INFLUX_PASSWORD,
     const.CONF_INFLUX_TOKEN,
 )
-NEEDED: Final = {
-    const.INFLUX_1: (const.CONF_INFLUX_URL, const.CONF_INFLUX_DATABASE),
-    const.INFLUX_2: (
-        const.CONF_INFLUX_URL,
-        const.CONF_INFLUX_DATABASE,
-        const.CONF_INFLUX_ORG,
-        const.CONF_INFLUX_TOKEN,
-    ),
-}
-KEY_FIELD: Final = {const.INFLUX_1: const.CONF_INFLUX_PASSWORD, const.INFLUX_2: const.CONF_INFLUX_TOKEN}
 
 
 async def _async_check_learning(
@@ -343,31 +267,27 @@ async def _async_check_learning(
     The switch and the source are on two pages.
     """
     chosen = {**DEFAULTS, **checked.others, **checked.values}
-    before = {**DEFAULTS, **stored}
     wanted = chosen[const.CONF_LEARNING] and chosen[const.CONF_LEARNING_SOURCE] == const.SOURCE_INFLUXDB
     if not wanted or checked.errors:
         return
-    for key in NEEDED[chosen[const.CONF_INFLUX_VERSION]]:
+    is_second = chosen[const.CONF_INFLUX_VERSION] == const.INFLUX_2
+    of_second = (const.CONF_INFLUX_ORG, const.CONF_INFLUX_TOKEN) if is_second else ()
+    for key in (const.CONF_INFLUX_URL, const.CONF_INFLUX_DATABASE, *of_second):
         if not chosen[key]:
             checked.fail(key, InvalidInput("influxdb_incomplete"))
-    watched = (*INFLUX_KEYS, const.CONF_LEARNING, const.CONF_LEARNING_SOURCE)
-    if checked.errors or all(chosen[key] == before[key] for key in watched):
+    if checked.errors or not _changed(chosen, stored, LEARNING_KEYS, DEFAULTS):
         return
     try:
         await influx_source(hass, chosen).async_check()
     except InfluxError as err:
-        match err.trouble:
-            case InfluxTrouble.UNREACHABLE:
-                checked.fail(
-                    const.CONF_INFLUX_URL, InvalidInput("cannot_connect", url=chosen[const.CONF_INFLUX_URL])
-                )
-            case InfluxTrouble.REFUSED:
-                key = KEY_FIELD[chosen[const.CONF_INFLUX_VERSION]]
-                checked.fail(key, InvalidInput("influxdb_refused", detail=err.detail))
-            case InfluxTrouble.MISSING:
-                checked.fail(const.CONF_INFLUX_DATABASE, InvalidInput("influxdb_missing", detail=err.detail))
-            case _:
-                checked.fail(const.CONF_INFLUX_URL, InvalidInput("influxdb_failed", detail=err.detail))
+        secret = const.CONF_INFLUX_TOKEN if is_second else const.CONF_INFLUX_PASSWORD
+        troubles = {
+            InfluxTrouble.UNREACHABLE: (const.CONF_INFLUX_URL, "cannot_connect"),
+            InfluxTrouble.REFUSED: (secret, "influxdb_refused"),
+            InfluxTrouble.MISSING: (const.CONF_INFLUX_DATABASE, "influxdb_missing"),
+        }
+        field, error = troubles.get(err.trouble, (const.CONF_INFLUX_URL, "influxdb_failed"))
+        checked.fail(field, InvalidInput(error, url=chosen[const.CONF_INFLUX_URL], detail=err.detail))
 
 
 async def _async_check_channels(
@@ -419,7 +339,7 @@ async def _async_check_safety(
     own = {item[PERSON]: item[PIN] for item in stored.get(const.CONF_POLICY_PINS, [])}
     for item in checked.values.get(const.CONF_POLICY_PINS, []):
         _check_person(hass, checked, const.CONF_POLICY_PINS, item[PERSON])
-        if item[PIN] == SAVED_PIN and item[PERSON] in own:
+        if item[PIN] == SAVED and item[PERSON] in own:
             item[PIN] = own[item[PERSON]]
         else:
             await _async_hash(hass, checked, const.CONF_POLICY_PINS, item, PIN)
@@ -457,7 +377,7 @@ async def _async_check_rules(hass: HomeAssistant, checked: Checked, stored: Mapp
     names = await async_rule_names(hass, typed)
     for option, rules in new.items():
         if wrong := next((rule for rule in rules if not names.has(rule)), None):
-            checked.fail(option, names.error(wrong))
+            checked.fail(option, InvalidInput("rule_unknown", rule=wrong[:60]))
 
 
 async def _async_check_prompt(

@@ -55,12 +55,11 @@ from ..safety.rules import (
     WHOM,
     Effect,
     Rule,
-    RuleSet,
     Span,
     as_texts,
 )
 from ..texts import without_embeds
-from .fields import Checked, Field, as_items, async_language, clean_names
+from .fields import Checked, Field, as_items, async_language, clean_names, offered
 from .lists import Labels, items_selector
 from .rule_names import async_has_people, has_place
 
@@ -185,25 +184,16 @@ def choices_selector(labels: Labels) -> ObjectSelector:
     words = {field: list(known.values()) for field, known in labels.by_field.items()}
     fields: dict[str, Selector[Any]] = {
         DECISION: SelectSelector(SelectSelectorConfig(options=words[DECISION], mode=SelectSelectorMode.LIST)),
-        ACTIONS: _select(words[ACTIONS]),
-        KINDS: _select(words[KINDS]),
+        ACTIONS: offered(words[ACTIONS], multiple=True),
+        KINDS: offered(words[KINDS], multiple=True),
         # A filter of the picker only: a rule of an earlier release may name something else.
         ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True, filter=[{"domain": CONTROLLED}])),
-        PLACES: _select(words[PLACES]),
-        HOURS: _select(words[HOURS]),
-        PRESENCE: _select(words[PRESENCE], multiple=False),
-        WHOM: _select(words[WHOM]),
+        PLACES: offered(words[PLACES], multiple=True),
+        HOURS: offered(words[HOURS], multiple=True),
+        PRESENCE: offered(words[PRESENCE]),
+        WHOM: offered(words[WHOM], multiple=True),
     }
     return items_selector(CONF_POLICY_CHOICES, fields, (DECISION,))
-
-
-def _select(options: list[str], *, multiple: bool = True) -> SelectSelector:
-    """Return a dropdown of labels, which also takes a label in another language."""
-    return SelectSelector(
-        SelectSelectorConfig(
-            options=options, multiple=multiple, mode=SelectSelectorMode.DROPDOWN, custom_value=True
-        )
-    )
 
 
 async def async_labelled(hass: HomeAssistant, field: Field, options: Mapping[str, Any]) -> Field:
@@ -222,7 +212,7 @@ async def async_labelled(hass: HomeAssistant, field: Field, options: Mapping[str
 def clean_choices(value: Any) -> list[dict[str, Any]]:
     """Return the rules without empty fields. Raises InvalidInput for one that says nothing."""
     if len(items := as_items(value)) > MAX_CHOICES:
-        raise InvalidInput("too_many_rules", limit=str(MAX_CHOICES))
+        raise InvalidInput("too_many_listed", limit=str(MAX_CHOICES))
     rules: list[dict[str, Any]] = []
     for item in items:
         fields = {key: clean_names(as_texts(item.get(key))) for key in (ACTIONS, KINDS, *TARGETS, WHOM)}
@@ -274,12 +264,12 @@ async def async_check_choices(hass: HomeAssistant, checked: Checked, stored: Map
     labels = await async_labels(hass, options)
     new = [item for item in checked.values.get(CONF_POLICY_CHOICES, []) if item not in before]
     for item in new:
-        async for error in _problems(hass, item, options, labels):
+        async for error in _problems(hass, item, options):
             checked.fail(CONF_POLICY_CHOICES, error)
     if opening := [item for item in new if _opens(hass, item)]:
-        checked.report = "always_open"
         lines = (" \u00b7 ".join(_words(hass, item, labels)) for item in opening)
-        checked.placeholders["rules"] = "\n".join(f"- {without_embeds(line)}" for line in lines)
+        rules = "\n".join(f"- {without_embeds(line)}" for line in lines)
+        checked.reports.append(("always_open", {"rules": rules}))
 
 
 def _words(hass: HomeAssistant, item: Mapping[str, Any], labels: Labels) -> Iterator[str]:
@@ -320,7 +310,7 @@ def _opens(hass: HomeAssistant, item: Mapping[str, Any]) -> bool:
 
 
 async def _problems(
-    hass: HomeAssistant, item: Mapping[str, Any], options: Mapping[str, Any], labels: Labels
+    hass: HomeAssistant, item: Mapping[str, Any], options: Mapping[str, Any]
 ) -> AsyncIterator[InvalidInput]:
     """Yield what is wrong with a rule: what does not exist, and what can never be meant."""
     presence, whom = item.get(PRESENCE, ""), item.get(WHOM, ())
@@ -339,22 +329,5 @@ async def _problems(
         if name != person or person not in owners:
             yield InvalidInput("choice_without_user", name=state.name[:60])
     for entity_id in item.get(ENTITIES, ()):
-        state, entry = hass.states.get(entity_id), er.async_get(hass).async_get(entity_id)
-        if state is None and entry is None:
+        if hass.states.get(entity_id) is None and er.async_get(hass).async_get(entity_id) is None:
             yield InvalidInput("choice_unknown", name=entity_id[:60])
-            continue
-        domain, device_class = entity_id.partition(".")[0], None
-        if state is not None:
-            device_class = state.attributes.get("device_class")
-        elif entry is not None:
-            device_class = entry.device_class or entry.original_device_class
-        services = [Effect(domain, service, entity_id, device_class) for service in DOMAINS[domain].services]
-        fitting = {
-            KINDS: any(map(RuleSet(item.get(KINDS, ())).fits, services)),
-            ACTIONS: any(
-                PICKED_ACTIONS[name].fits(each) for name in item.get(ACTIONS, ()) for each in services
-            ),
-        }
-        for field in (field for field, fits in fitting.items() if item.get(field) and not fits):
-            names = ", ".join(labels.by_field[field].get(name, name) for name in item[field])
-            yield InvalidInput("choice_not_for", name=names[:200], entity=state.name if state else entity_id)

@@ -1,18 +1,16 @@
 """Fields of forms: with which selector, kept how; and forms made and checked of them."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field as attribute, replace
 from datetime import timedelta
 import re
-from typing import Any, Final, override
+from typing import Any, Final
 
 import probatio
-import yarl
 
 from homeassistant import data_entry_flow
 from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant
-from homeassistant.generated.languages import LANGUAGES
 from homeassistant.helpers.http import current_request
 from homeassistant.helpers.selector import (
     BooleanSelector,
@@ -21,6 +19,7 @@ from homeassistant.helpers.selector import (
     NumberSelector,
     NumberSelectorConfig,
     NumberSelectorMode,
+    SelectOptionDict,
     Selector,
     SelectSelector,
     SelectSelectorConfig,
@@ -30,11 +29,11 @@ from homeassistant.helpers.selector import (
     TextSelectorType,
 )
 from homeassistant.helpers.template import is_template_string
-from homeassistant.util.language import matches
 
 from .. import const
 from ..connection import is_cloud
 from ..errors import InvalidInput
+from ..inference.dialects.base import parse_address
 from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..safety.rules import PIN, RULE, as_texts
@@ -42,28 +41,18 @@ from ..settings import defaults_of
 from ..timespans import read_span
 from ..tools.recipients import NO_PERSONS, TARGETS
 
-FRONTEND = "frontend"
-
 
 async def async_language(hass: HomeAssistant) -> str:
-    """Return the language in which a form is read: that of the profile, else that of the browser.
-
-    Outside of a request, and for a language that Home Assistant does not have, it is that of the home.
-    """
+    """Return the language in which a form is read: that of the reader's profile, else that of the home."""
     request = current_request.get()
-    if request is None:
-        return hass.config.language
-    user: User | None = request.get("hass_user")
-    if user is not None and FRONTEND in hass.config.components:
+    user: User | None = request.get("hass_user") if request is not None else None
+    if user is not None and "frontend" in hass.config.components:
         from homeassistant.components.frontend.storage import async_user_store  # noqa: PLC0415
 
         chosen = (await async_user_store(hass, user.id)).data.get("language")
         if isinstance(chosen, dict) and isinstance(language := chosen.get("language"), str):
             return language
-    accepted = request.headers.get("Accept-Language", "").split(",")[0].split(";")[0].strip()
-    if accepted in ("", "*"):
-        return hass.config.language
-    return next(iter(matches(accepted, LANGUAGES, hass.config.country)), hass.config.language)
+    return hass.config.language
 
 
 UNITS: Final = {"days": ("d", 86_400), "hours": ("h", 3600), "minutes": ("m", 60), "seconds": ("s", 1)}
@@ -108,11 +97,6 @@ def shown_span(value: Any) -> dict[str, int] | None:
 MAX_PATTERNS: Final = 500
 MAX_TARGETS: Final = 20
 MAX_COLLECTIONS: Final = 10
-_SCHEME = lazy_regex(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
-_HOST = lazy_regex(r"^(?=[.:%-]*\w)[\w.:%-]+$")
-_KNOWN_ENDINGS = lazy_regex(
-    r"(/chat/completions|/completions|/embeddings|/models|/responses|/api/(chat|generate|tags|version))$"
-)
 _DURATION = lazy_regex(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
 _TARGET = lazy_regex(r"^notify\.[a-z0-9_]+$")
 _ALLOWED_HOST = lazy_regex(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
@@ -129,40 +113,16 @@ def normalise_url(text: str) -> str:
 
     Raises InvalidInput when it is not an address, and when it carries a user name or password.
     """
-    text = text.strip()
-    if (match := _SCHEME.match(text)) is None:
-        text = f"http://{text}"
-        guessed = True
-    elif match["scheme"].lower() in ("http", "https"):
-        guessed = False
-    else:
-        raise InvalidInput("invalid_url")
     try:
-        url = yarl.URL(text)
+        url = parse_address(text)
         _ = url.port
     except ValueError as err:
         raise InvalidInput("invalid_url") from err
-    if not _HOST.match(url.host or ""):
-        raise InvalidInput("invalid_url")
     if url.user is not None or url.password is not None:
         raise InvalidInput("url_with_password")
-    if guessed and is_cloud(text):
+    if "://" not in text and is_cloud(str(url)):
         url = url.with_scheme("https")
-    path = _KNOWN_ENDINGS.sub("", url.raw_path.rstrip("/")).rstrip("/")
-    return str(url.with_path(path or "/", encoded=True)).rstrip("/")
-
-
-def azure_version(text: str) -> str | None:
-    """Return the API version of an address that was copied from Azure's portal."""
-    try:
-        return yarl.URL(text.strip()).query.get("api-version")
-    except ValueError:
-        return None
-
-
-def is_saved_secret(value: str | None) -> bool:
-    """Return whether a value is a secret, which no form shows; a template is shown as it is."""
-    return value is not None and value != "" and not is_template_string(value)
+    return str(url.with_query(None)).rstrip("/")
 
 
 def clean_duration(value: str) -> str:
@@ -176,18 +136,17 @@ def clean_duration(value: str) -> str:
 def _matching(
     pattern: re.Pattern[str],
     error: str,
-    many: str = "too_many_patterns",
     tidy: Callable[[str], str] = str.strip,
 ) -> Callable[[Iterable[str]], list[str]]:
     """Return what cleans names: without blanks and doubles, each of one form.
 
-    It raises InvalidInput: `many` for too many, `error` for a wrong one.
+    It raises InvalidInput: `error` for a wrong one.
     """
 
     def clean(values: Iterable[str]) -> list[str]:
         names = clean_names(map(tidy, values))
         if len(names) > MAX_PATTERNS:
-            raise InvalidInput(many, limit=str(MAX_PATTERNS))
+            raise InvalidInput("too_many_listed", limit=str(MAX_PATTERNS))
         for name in names:
             if not pattern.match(name):
                 raise InvalidInput(error, **{error.removeprefix("invalid_"): name[:60]})
@@ -202,7 +161,7 @@ clean_attributes: Final = _matching(
     _ATTRIBUTE, "invalid_attribute", tidy=lambda value: "".join(value.lower().split())
 )
 """Names and patterns of attributes, for all entities or, behind a pattern, for some."""
-clean_rules: Final = _matching(RULE, "invalid_rule", "too_many_rules", str.lower)
+clean_rules: Final = _matching(RULE, "invalid_rule", tidy=str.lower)
 """Rules of the policy."""
 clean_keywords: Final = _matching(_KEYWORD, "invalid_keyword")
 """Words of the household's own; one that would hold back everything is none."""
@@ -211,7 +170,7 @@ clean_keywords: Final = _matching(_KEYWORD, "invalid_keyword")
 def clean_hosts(values: Iterable[str]) -> list[str]:
     """Return hosts with wildcards, in lower case, without scheme, port and path."""
     names = (value.lower().partition("://")[2] or value.lower() for value in values)
-    written = _matching(_ALLOWED_HOST, "invalid_host", "too_many_rules")(names)
+    written = _matching(_ALLOWED_HOST, "invalid_host")(names)
     return list(dict.fromkeys(host[1] for host in map(_ALLOWED_HOST.match, written) if host))
 
 
@@ -227,7 +186,7 @@ def clean_collections(values: Iterable[str]) -> list[str]:
     """Return names of collections, without blanks and doubles."""
     names = clean_names(values)
     if len(names) > MAX_COLLECTIONS:
-        raise InvalidInput("too_many_collections", limit=str(MAX_COLLECTIONS))
+        raise InvalidInput("too_many_listed", limit=str(MAX_COLLECTIONS))
     return [clean_collection(name) for name in names]
 
 
@@ -242,13 +201,13 @@ def clean_pins(value: object) -> list[dict[str, str]]:
     return [{PERSON: person, PIN: pin} for person, pin in typed.items() if person]
 
 
-SAVED_PIN: Final = "\u2022" * 4
-"""What the form shows for the PIN of a person, which it does not know."""
+SAVED: Final = "\u2022" * 4
+"""Shown for a saved secret, which never travels to the browser; it stays if this comes back."""
 
 
 def hidden_pins(stored: object) -> list[dict[str, str]]:
     """Return stored PINs of persons as the form shows them."""
-    return [{PERSON: str(item[PERSON]), PIN: SAVED_PIN} for item in as_items(stored)]
+    return [{PERSON: str(item[PERSON]), PIN: SAVED} for item in as_items(stored)]
 
 
 def clean_owners(value: object) -> list[dict[str, str]]:
@@ -286,90 +245,32 @@ def is_pattern(value: str) -> bool:
 
 
 type Values = dict[str, Any]
-type Condition = dict[str, Any]
-"""When a field is shown: the name of another `field`, an `operator` (in, exists), and for in its `value`."""
 
 FIELD_PATTERNS: Final = "direct_patterns"
 """Field of the form only: its patterns are stored with the entities, under `direct_entities`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """One field of a form.
 
     `clean` turns what the form gives into what is stored and raises InvalidInput; `show` does the opposite.
-    A `secret` that is saved is shown empty, so that it never travels to the browser, and stays while nothing
-    else is typed.
+    A `secret` that is saved is shown as SAVED.
     """
 
     key: str
     selector: Selector[Any]
-    clean: Callable[[Any], Any] = lambda value: value
+    clean: Callable[[Any], Any] = lambda value: value.strip() if isinstance(value, str) else value
     show: Callable[[Any], Any] = lambda value: value
     required: bool = False
     secret: bool = False
-    transient: bool = False
-    """Whether the value says what to do and is not stored."""
-    visible: tuple[Condition, ...] = ()
     section: str = ""
     """The collapsed part of the page that has the field; empty for the page itself."""
-    only_ollama: bool = False
-    """Whether only Ollama's own API knows the value; the field is hidden for other servers."""
-
-    def is_hidden(self, typed: Mapping[str, Any]) -> bool:
-        """Return whether a form with these values does not show the field."""
-        return not all(_holds(condition, typed) for condition in self.visible)
-
-    def is_dropped(self, typed: Mapping[str, Any]) -> bool:
-        """Return whether the field that this one belongs to was cleared, which removes its value as well."""
-        return any("value" not in condition and not _holds(condition, typed) for condition in self.visible)
-
-    @property
-    def removal(self) -> str:
-        """Return the key of the switch that removes a saved secret."""
-        return f"remove_{self.key}"
-
-
-def shown_if(field: str, values: Iterable[Any], *fields: Field) -> tuple[Field, ...]:
-    """Return fields that are shown only while another one has one of these values; none: while it is filled.
-
-    Home Assistant hides fields since 2026.11; before, they are always shown.
-    """
-    listed = list(values)
-    condition: Condition = (
-        {"field": field, "operator": "in", "value": listed}
-        if listed
-        else {"field": field, "operator": "exists"}
-    )
-    return tuple(replace(each, visible=(condition, *each.visible)) for each in fields)
 
 
 def in_section(name: str, *fields: Field) -> tuple[Field, ...]:
     """Return fields that stand in a collapsed section of their page."""
     return tuple(replace(field, section=name) for field in fields)
-
-
-def _holds(condition: Condition, typed: Mapping[str, Any]) -> bool:
-    value = typed.get(condition["field"])
-    return value in condition["value"] if "value" in condition else value not in (None, "")
-
-
-class _Optional(probatio.Optional):
-    """A field of a schema that is shown under conditions."""
-
-    visible: list[Condition] | None = None
-
-
-class _Number(NumberSelector):
-    """A box for a number; `clean` holds it against its limits, so that the error says what they are."""
-
-    @override
-    def __call__(self, data: Any) -> float:
-        """Return the number. Raises Invalid for anything else."""
-        try:
-            return float(data)
-        except (TypeError, ValueError) as err:
-            raise probatio.Invalid("expected a number") from err
 
 
 @dataclass(slots=True)
@@ -381,16 +282,8 @@ class Checked:
     placeholders: dict[str, str]
     others: Mapping[str, Any] = attribute(default_factory=dict)
     """The stored options of the other pages."""
-    report: str = ""
-    """The step that reports the findings before the values are stored; empty if there are none."""
     reports: list[tuple[str, dict[str, str]]] = attribute(default_factory=list)
-    """Reports that are shown one after the other, with their placeholders."""
-
-    def keep_report(self) -> None:
-        """Queue the report, so that another check can make one."""
-        if self.report:
-            self.reports.append((self.report, dict(self.placeholders)))
-            self.report = ""
+    """The steps that report findings before the values are stored, with their placeholders."""
 
     def fail(self, field: str, error: InvalidInput) -> None:
         """Note what is wrong with a field; what the same sentence would say of another waits its turn."""
@@ -400,24 +293,13 @@ class Checked:
         self.errors[field] = error.key
         self.placeholders |= error.placeholders
         if detail := error.placeholders.get("detail"):
-            self.placeholders["detail"] = sentence(detail)
+            end = "" if detail.endswith(tuple(".!?…)")) else "."
+            self.placeholders["detail"] = f"{detail[0].upper()}{detail[1:]}{end}"
 
 
-def sentence(text: str) -> str:
-    """Return a remark of a server as a sentence, with a capital letter and a full stop."""
-    return f"{text[0].upper()}{text[1:]}{'' if text.endswith(tuple('.!?…)')) else '.'}"
-
-
-def stripped(value: str) -> str:
-    """Return text without surrounding space."""
-    return value.strip()
-
-
-def text(kind: TextSelectorType = TextSelectorType.TEXT, *, multiline: bool = False) -> TextSelector:
+def text(*, multiline: bool = False) -> TextSelector:
     """Return a selector of one line, or of several."""
-    if multiline:
-        return TextSelector(TextSelectorConfig(multiline=True))
-    return TextSelector(TextSelectorConfig(type=kind))
+    return TextSelector(TextSelectorConfig(multiline=multiline))
 
 
 def key() -> TextSelector:
@@ -436,14 +318,7 @@ def number(
     config = NumberSelectorConfig(min=low, max=high, step=step, mode=mode)
     if unit:
         config["unit_of_measurement"] = unit
-    return _Number(config)
-
-
-def within(value: float, low: float, high: float) -> float:
-    """Return a number that is inside its limits. Raises InvalidInput."""
-    if low <= value <= high:
-        return value
-    raise InvalidInput("out_of_range", low=f"{low:,}", high=f"{high:,}")
+    return NumberSelector(config)
 
 
 def choice(
@@ -463,37 +338,41 @@ def choice(
 
 def switch(key: str) -> Field:
     """Return a field that is on or off."""
-    return Field(key=key, selector=BooleanSelector())
+    return Field(key, BooleanSelector())
 
 
 def int_field(key: str, low: int, high: int, unit: str | None = None) -> Field:
     """Return a field for a whole number."""
-    return Field(
-        key=key, selector=number(low, high, 1, unit), clean=lambda value: int(within(value, low, high))
-    )
+    return Field(key, number(low, high, 1, unit), clean=int)
 
 
 def fraction_field(key: str, high: float) -> Field:
     """Return a slider for a number from 0 to `high` in steps of 0.05."""
-    return Field(
-        key=key,
-        selector=number(0, high, 0.05, mode=NumberSelectorMode.SLIDER),
-        clean=lambda value: round(within(value, 0, high), 3),
-    )
+    slider = number(0, high, 0.05, mode=NumberSelectorMode.SLIDER)
+    return Field(key, slider, clean=lambda value: round(value, 3))
 
 
 def span_field(key: str, *, days: bool = False) -> Field:
     """Return a field for a span of time, stored as text such as 90d or 1h30m."""
     config = DurationSelectorConfig(enable_day=True) if days else DurationSelectorConfig()
-    return Field(key=key, selector=DurationSelector(config), clean=clean_span, show=shown_span)
+    return Field(key, DurationSelector(config), clean=clean_span, show=shown_span)
+
+
+def offered(options: list[SelectOptionDict] | list[str], *, multiple: bool = False) -> SelectSelector:
+    """Return a dropdown that also takes what is not in its list."""
+    return SelectSelector(
+        SelectSelectorConfig(
+            options=options,
+            mode=SelectSelectorMode.DROPDOWN,
+            custom_value=True,
+            multiple=multiple,
+        )
+    )
 
 
 def texts(key: str, clean: Callable[[Any], Any], examples: Iterable[str] = ()) -> Field:
     """Return a field for several texts, of which some can be chosen from a list."""
-    config = SelectSelectorConfig(
-        options=list(examples), mode=SelectSelectorMode.DROPDOWN, custom_value=True, multiple=True
-    )
-    return Field(key=key, selector=SelectSelector(config), clean=clean)
+    return Field(key, offered(list(examples), multiple=True), clean=clean)
 
 
 def form(fields: Iterable[Field], shown: Mapping[str, Any], opened: Collection[str] = ()) -> probatio.Schema:
@@ -501,34 +380,20 @@ def form(fields: Iterable[Field], shown: Mapping[str, Any], opened: Collection[s
 
     They are suggestions, no defaults: a field that is emptied comes back empty.
     """
-    listed = list(fields)
-    schema: dict[probatio.Marker, Any] = {}
-    for name, group in _groups(listed):
-        if not name:
-            schema |= {_marker(field, shown.get(field.key)): field.selector for field in group}
-            continue
-        inside = {field.key for field in group}
-        outer = tuple(condition for condition in group[0].visible if condition["field"] not in inside)
-        own = [
-            replace(field, visible=tuple(each for each in field.visible if each not in outer))
-            for field in group
-        ]
-        marker = _Optional(name)
-        marker.visible = list(outer) or None
-        schema[marker] = data_entry_flow.section(
-            probatio.Schema({_marker(field, shown.get(field.key)): field.selector for field in own}),
-            {"collapsed": name not in opened},
-        )
+    fields = list(fields)
+
+    def of_section(name: str) -> dict[probatio.Marker, Any]:
+        found: dict[probatio.Marker, Any] = {}
+        for field in (field for field in fields if field.section == name):
+            kind = probatio.Required if field.required else probatio.Optional
+            found[kind(field.key, description={"suggested_value": shown.get(field.key)})] = field.selector
+        return found
+
+    schema = of_section("")
+    for name in dict.fromkeys(field.section for field in fields if field.section):
+        inside = probatio.Schema(of_section(name))
+        schema[probatio.Optional(name)] = data_entry_flow.section(inside, {"collapsed": name not in opened})
     return probatio.Schema(schema)
-
-
-def _groups(fields: Iterable[Field]) -> Iterator[tuple[str, list[Field]]]:
-    """Yield the fields by section, in the order of the page; those without a section stand alone."""
-    by_section: dict[str, list[Field]] = {}
-    for field in fields:
-        by_section.setdefault(field.section or field.key, []).append(field)
-    for group in by_section.values():
-        yield group[0].section, group
 
 
 def flat(fields: Iterable[Field], typed: Mapping[str, Any]) -> Values:
@@ -537,15 +402,6 @@ def flat(fields: Iterable[Field], typed: Mapping[str, Any]) -> Values:
     for name in {field.section for field in fields if field.section}:
         found |= found.pop(name, None) or {}
     return found
-
-
-def _marker(field: Field, value: Any) -> probatio.Marker:
-    description = {"suggested_value": value}
-    if field.required:
-        return probatio.Required(field.key, description=description)
-    marker = _Optional(field.key, description=description)
-    marker.visible = list(field.visible) or None
-    return marker
 
 
 def placed_errors(fields: Iterable[Field], errors: Mapping[str, str]) -> dict[str, str]:
@@ -557,51 +413,19 @@ def placed_errors(fields: Iterable[Field], errors: Mapping[str, str]) -> dict[st
     return found
 
 
-def with_removals(fields: Iterable[Field], stored: Mapping[str, Any]) -> tuple[Field, ...]:
-    """Return the fields of a form, each secret that is saved followed by the switch that removes it."""
-    found: list[Field] = []
-    for field in fields:
-        found.append(field)
-        if field.secret and is_saved_secret(stored.get(field.key)):
-            removal = replace(switch(field.removal), section=field.section, visible=field.visible)
-            found.append(replace(removal, transient=True))
-    return tuple(found)
-
-
-def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Values:
-    """Return the stored values of the fields that the form did not show.
-
-    What belongs to a field that was emptied goes with it, so that no key of a server stays behind.
-    """
-    return {
-        field.key: stored[field.key]
-        for field in fields
-        if field.key in stored
-        and field.key not in typed
-        and field.is_hidden(typed)
-        and not field.is_dropped(typed)
-        and not typed.get(field.removal)
-    }
-
-
 def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
     """Return the values that a form shows: the stored values and the defaults, but no secrets."""
     fields = list(fields)
     defaults = defaults_of(stored)
     shown = {field.key: stored.get(field.key, defaults.get(field.key)) for field in fields}
     for field in fields:
-        if field.secret and is_saved_secret(shown[field.key]):
-            shown[field.key] = ""
+        if field.secret and shown[field.key] and not is_template_string(shown[field.key]):
+            shown[field.key] = SAVED
     if FIELD_PATTERNS in shown:
         chosen = shown[const.CONF_DIRECT_ENTITIES]
         shown[FIELD_PATTERNS] = [value for value in chosen if is_pattern(value)]
         shown[const.CONF_DIRECT_ENTITIES] = [value for value in chosen if not is_pattern(value)]
-    by_key = {field.key: field for field in fields}
-    return {
-        key: by_key[key].show(value) if key in by_key else value
-        for key, value in shown.items()
-        if value is not None
-    }
+    return {field.key: field.show(shown[field.key]) for field in fields if shown[field.key] is not None}
 
 
 def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Checked:
@@ -613,11 +437,9 @@ def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str
     for field in fields:
         value = typed.get(field.key)
         if field.secret:
-            value, saved = str(value or "").strip(), stored.get(field.key)
-            stays = is_saved_secret(saved) and not typed.get(field.removal) and not field.is_dropped(typed)
-            if not value and stays:
-                value = str(saved)
-        if field.transient or not _is_filled(value):
+            value = str(value or "").strip()
+            value = stored.get(field.key) if value == SAVED else value
+        if not _is_filled(value):
             continue
         try:
             checked.values[field.key] = field.clean(value)

@@ -3,36 +3,33 @@
 Nothing of the old agent is changed.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from itertools import count
-import json
 from pathlib import Path
 import re
-from typing import Any, Final, override
+from typing import Any, Final
 
-from jinja2 import TemplateError as SyntaxProblem
-from jinja2.meta import find_undeclared_variables
+import probatio
 import yaml
 
 from homeassistant.components import persistent_notification
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import TemplateError
-from homeassistant.helpers.template import TemplateEnvironment
+from homeassistant.util import yaml as yaml_util
 
 from .. import const
 from ..agent.describe import async_phrase
 from ..agent.prompt import render
-from ..const import DEFAULTS, DOMAIN, LOGGER
+from ..const import ASSISTANT, DEFAULTS, DOMAIN, LOGGER
 from ..inference.models import Dialect
 from ..regex import lazy_regex
 from ..texts import without_embeds
 from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools
-from ..tools.custom.base import SINGLE
 from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
 from ..tools.native import NATIVE
 from .fields import Checked, async_language, check
@@ -40,7 +37,7 @@ from .schemas import PAGES
 
 MAX_TEXT: Final = 200_000
 """Characters of the text that holds the functions."""
-
+MAX_ERROR: Final = 200
 OWN_TOOLS: Final[Mapping[str, str]] = {
     "execute_service": "ha_control",
     "execute_service_single": "ha_control",
@@ -50,25 +47,13 @@ OWN_TOOLS: Final[Mapping[str, str]] = {
     "get_statistics": "ha_query",
     "get_energy": "energy",
     "add_automation": "automation",
-}
-"""Functions that were built in, and which tool of ours does the same."""
-ANSWERING: Final[Mapping[str, str]] = {
     "calendar.get_events": "calendar",
     "calendar.list_events": "calendar",
     "todo.get_items": "todo_list",
     "weather.get_forecast": "weather",
     "weather.get_forecasts": "weather",
 }
-"""Actions whose response was the function's result, and our tools with the same result."""
-REASONS: Final[Mapping[str, str]] = {
-    "get_user_from_user_id": "import_speaker",
-    "bash": "import_no_programs",
-    "composite": "import_composite",
-    "file": "import_no_programs",
-    "scrape": "import_scrape",
-    "sqlite": "import_sqlite",
-}
-"""Messages about functions and types that do not become a tool."""
+"""Functions that were built in, and actions whose response was the result: our tools that do the same."""
 
 RESULT: Final = "_function_result"
 """The variable of a script that held the function's answer."""
@@ -78,22 +63,17 @@ BEARER: Final = "bearer "
 MAX_SECONDS: Final = 120
 _ENCODED = lazy_regex(r"(?<!\s)\s*\|\s*url_?encode(?:\s*\(\s*\))?(?=[^{]*\}\})")
 
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A sentence of the report: its translation key and its placeholders."""
-
-    key: str
-    details: Mapping[str, str]
+type Note = tuple[str, dict[str, str]]
+"""A sentence of the report: its translation key and its placeholders."""
 
 
 class NoTool(Exception):
     """Says why a function becomes no tool."""
 
-    def __init__(self, key: str, /, *, covered: bool = False, **details: str) -> None:
+    def __init__(self, key: str, /, **details: str) -> None:
         super().__init__(key)
-        self.note = Note(key, details)
-        self.covered = covered
+        self.key = key
+        self.details = details
 
 
 @dataclass(slots=True)
@@ -107,28 +87,20 @@ class Imported:
     tools: list[dict[str, Any]] = field(default_factory=list)
     """The tools in the form of `custom_tools`."""
     taken: list[Note] = field(default_factory=list)
-    covered: list[Note] = field(default_factory=list)
     left: list[Note] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     """Names of functions that our own tools replace."""
 
 
-def read_functions(text: str) -> list[Any]:
-    """Return the functions of a text of YAML. Raises ValueError for anything else."""
-    if len(text) > MAX_TEXT:
-        raise ValueError(f"more than {MAX_TEXT} characters")
+def convert(made: Imported, text: str) -> None:
+    """Make tools of functions written as YAML, and messages about the others."""
     try:
-        found = yaml.safe_load(text)
+        functions = yaml.safe_load(text[:MAX_TEXT])
     except (yaml.YAMLError, RecursionError) as err:
-        raise ValueError(" ".join(str(err).split())) from err
-    if found is not None and not isinstance(found, list):
-        raise ValueError("no list")
-    return found or []
-
-
-def convert(made: Imported, functions: Iterable[Any]) -> None:
-    """Make tools of functions, and messages about the others."""
-    for number, entry in enumerate(functions, 1):
+        error = " ".join(str(err).split())[:MAX_ERROR]
+        made.left.append(("import_functions_unreadable", {"error": error}))
+        return
+    for number, entry in enumerate(functions if isinstance(functions, list) else [], 1):
         name = f"#{number}"
         try:
             spec, function = _part(entry, "spec"), _part(entry, "function")
@@ -142,10 +114,12 @@ def convert(made: Imported, functions: Iterable[Any]) -> None:
                 tool["parameters"] = parameters
             made.tools.append({**tool, "handler": make(function)})
         except NoTool as none:
-            note = Note(none.note.key, {"name": name, **none.note.details})
-            (made.covered if none.covered else made.left).append(note)
-            if replaced_by := none.note.details.get("tool"):
+            note = none.key, {"name": name, **none.details}
+            if replaced_by := none.details.get("tool"):
                 made.renamed[name] = replaced_by
+                made.taken.append(note)
+            else:
+                made.left.append(note)
 
 
 def _part(entry: Any, key: str) -> Mapping[str, Any]:
@@ -158,16 +132,12 @@ def _part(entry: Any, key: str) -> Mapping[str, Any]:
 def _native(function: Mapping[str, Any]) -> dict[str, Any]:
     name = str(function.get("name") or "")
     if tool := OWN_TOOLS.get(name):
-        raise NoTool("import_covered_by", covered=True, tool=tool)
+        raise NoTool("import_covered_by", tool=tool)
     return _other({"type": name})
 
 
 def _other(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Say why functions of a type do not become tools. Raises NoTool."""
-    kind = str(function.get("type") or "")
-    if reason := REASONS.get(kind):
-        raise NoTool(reason, covered=reason == "import_speaker")
-    raise NoTool("import_unknown_type", type=kind[:40])
+    raise NoTool("import_unknown_type", type=str(function.get("type") or "")[:40])
 
 
 def _template(function: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,28 +147,19 @@ def _template(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _script(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the handler of a script that is one action without a response, or gives a result."""
     steps = function.get("sequence")
     steps = steps if isinstance(steps, list) else [steps]
-    if len(steps) != 1:
-        raise NoTool("import_steps")
-    step = steps[0] if isinstance(steps[0], Mapping) else {}
-    keys = [str(key) for key in step if key not in BESIDES]
-    if keys == ["variables"] and isinstance(step["variables"], Mapping) and [*step["variables"]] == [RESULT]:
+    step = steps[0] if len(steps) == 1 and isinstance(steps[0], Mapping) else {}
+    keys = {str(key) for each in steps if isinstance(each, Mapping) for key in each} - BESIDES
+    if keys == {"variables"} and isinstance(step["variables"], Mapping) and [*step["variables"]] == [RESULT]:
         return {"type": "template", "value_template": step["variables"][RESULT]}
-    action = next((step[key] for key in ("action", "service", "service_template") if key in step), None)
-    if not isinstance(action, str):
-        raise NoTool("import_step", step=", ".join(keys)[:40])
-    return _service(action, step, keys)
-
-
-def _service(action: str, step: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
-    if "response_variable" in step:
-        if tool := ANSWERING.get(action):
-            raise NoTool("import_covered_by", covered=True, tool=tool)
-        raise NoTool("import_answer", action=action[:60])
-    known = {"action", "service", "service_template", "target", "entity_id", "data", "data_template"}
-    if others := [key for key in keys if key not in known]:
-        raise NoTool("import_step", step=", ".join(others)[:40])
+    action = step.get("action") or step.get("service") or step.get("service_template")
+    if "response_variable" in keys and (tool := OWN_TOOLS.get(str(action))):
+        raise NoTool("import_covered_by", tool=tool)
+    unknown = keys - {"action", "service", "service_template", "target", "entity_id", "data", "data_template"}
+    if not isinstance(action, str) or unknown:
+        raise NoTool("import_step", step=", ".join(sorted(unknown or keys))[:40])
     target = step.get("target") or ({"entity_id": step["entity_id"]} if step.get("entity_id") else None)
     data = step.get("data") or step.get("data_template")
     parts = {"target": target, "data": data}
@@ -218,7 +179,7 @@ def _rest(function: Mapping[str, Any]) -> dict[str, Any]:
         "method": method if method != "GET" else None,
         "headers": headers,
         "query": function.get("params"),
-        **_body(function, headers),
+        "body": function.get("payload_template") or function.get("payload"),
         "auth": auth,
         "response": {"template": answer} if answer else None,
         "timeout": min(max(seconds, 1), MAX_SECONDS) if isinstance(seconds, (int, float)) else None,
@@ -227,38 +188,13 @@ def _rest(function: Mapping[str, Any]) -> dict[str, Any]:
     return handler | ({"verify_ssl": False} if function.get("verify_ssl") is False else {})
 
 
-def _body(function: Mapping[str, Any], headers: dict[str, Any]) -> dict[str, Any]:
-    """Return the body; JSON stays JSON, so that a quotation mark in an argument cannot break it."""
-    payload = function.get("payload_template") or function.get("payload")
-    types = [name for name in headers if str(name).lower() == "content-type"]
-    if all("json" in str(headers[name]).lower() for name in types):
-        try:
-            found = json.loads(payload or "")
-        except ValueError, TypeError:
-            return {"body": payload}
-        for name in types:
-            del headers[name]
-        return {"json": _as_texts(found)}
-    return {"body": payload}
-
-
-def _as_texts(value: Any) -> Any:
-    """Return JSON whose templates give texts, as they did between quotation marks."""
-    if isinstance(value, Mapping):
-        return {key: _as_texts(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_as_texts(part) for part in value]
-    single = SINGLE.fullmatch(value) if isinstance(value, str) else None
-    return f"{{{{ ({single[1].strip()}) | string }}}}" if single else value
-
-
 def _credentials(function: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the headers without the API key, and where that key belongs. Raises NoTool."""
     written = function.get("headers")
     headers = dict(written) if isinstance(written, Mapping) else {}
     if function.get("username"):
         if str(function.get("authentication") or "basic").lower() != "basic":
-            raise NoTool("import_digest")
+            raise NoTool("import_unknown_type", type="rest, digest")
         user, password = str(function["username"]), str(function.get("password") or "")
         return headers, {"type": "basic", "username": user, "password": password}
     for name, value in headers.items():
@@ -288,19 +224,14 @@ OPTIONS: Final[Mapping[str, tuple[str, Any]]] = {
     "reasoning_effort": (const.CONF_REASONING_EFFORT, None),
     "max_tokens": (const.CONF_MAX_TOKENS, 150),
     "context_threshold": (const.CONF_MAX_CONTEXT_TOKENS, 13_000),
-    "max_function_calls_per_conversation": (const.CONF_TOOLS_MAX_CALLS, 1),
 }
 """Its options, ours, and its default if that differs from an unset option."""
-RAISED_TO_OURS: Final = frozenset({const.CONF_TOOLS_MAX_CALLS})
-"""Limits that count something smaller here, so that a lower one would end too early."""
 
 RENAMED: Final[Mapping[str, str]] = {
     "user_input.text": "user_message",
     "user_input.device_id": "current_device_id",
 }
 """Variables of its prompt that have another name here."""
-MOVING: Final = ("now()", "states(", ".state")
-"""What makes a prompt new text in every turn."""
 UNCHANGED: Final = frozenset(
     {
         "fbce695d5490c604014c12d6b626c62dbe5223d51f63067a756ed60bd040b737",
@@ -308,7 +239,6 @@ UNCHANGED: Final = frozenset(
     }
 )
 """Digests of its default prompts."""
-MAX_ERROR: Final = 200
 _SPACE = lazy_regex(r"\s+")
 
 
@@ -338,12 +268,9 @@ def old_agents(hass: HomeAssistant) -> list[OldAgent]:
 def async_import(hass: HomeAssistant, old: OldAgent) -> Imported:
     """Return the import of an old agent."""
     made = Imported(old.id, _connection(old), str(old.options.get("chat_model") or ""))
-    try:
-        convert(made, read_functions(str(old.options.get("functions") or "")))
-    except ValueError as err:
-        made.left.append(Note("import_functions_unreadable", {"error": str(err)[:MAX_ERROR]}))
+    convert(made, str(old.options.get("functions") or ""))
     if old.options.get("skills"):
-        made.left.append(Note("import_skills", {}))
+        made.left.append(("import_skills", {}))
     _take_options(made, old.options)
     _take_prompt(hass, made, str(old.options.get("prompt") or "").strip())
     return made
@@ -369,23 +296,19 @@ def _take_options(made: Imported, options: Mapping[str, Any]) -> None:
         if value in (None, "", unchosen):
             continue
         try:
-            value = max(value, DEFAULTS[key]) if key in RAISED_TO_OURS else value
-            checked = check((fields[key],), {key: value}, {})
-        except TypeError, ValueError:
+            checked = check((fields[key],), {key: probatio.Schema(fields[key].selector)(value)}, {})
+        except probatio.Invalid, TypeError, ValueError:
             checked = Checked({}, {key: "invalid"}, {})
         if checked.errors:
-            made.left.append(Note("import_option", {"option": name, "value": str(value)[:40]}))
+            made.left.append(("import_option", {"option": name, "value": str(value)[:40]}))
         made.options |= {key: value for key, value in checked.values.items() if value != DEFAULTS.get(key)}
     if made.options:
         shown = ", ".join(f"`{key}: {value}`" for key, value in made.options.items())
-        made.taken.append(Note("import_options", {"options": shown}))
+        made.taken.append(("import_options", {"options": shown}))
 
 
 def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
-    if not prompt:
-        return
-    if sha256(_SPACE.sub("", prompt).encode()).hexdigest() in UNCHANGED:
-        made.taken.append(Note("import_prompt_default", {}))
+    if not prompt or sha256(_SPACE.sub("", prompt).encode()).hexdigest() in UNCHANGED:
         return
     for old, new in {**RENAMED, **made.renamed}.items():
         if "_" in old:  # an everyday word stays
@@ -393,7 +316,7 @@ def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
     exposed = [
         {"entity_id": state.entity_id, "name": state.name, "state": state.state, "aliases": []}
         for state in hass.states.async_all()
-        if async_should_expose(hass, "conversation", state.entity_id)
+        if async_should_expose(hass, ASSISTANT, state.entity_id)
     ]
     variables = {
         "user_message": "",
@@ -401,85 +324,43 @@ def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
         "ha_name": hass.config.location_name,
         "exposed_entities": exposed,
     }
-    environment = TemplateEnvironment(hass)
     try:
-        named = find_undeclared_variables(environment.parse(prompt))
-        unknown = sorted(named - environment.globals.keys() - variables.keys())
         render(hass, prompt, variables)
-    except (TemplateError, SyntaxProblem, RecursionError) as err:
-        made.left.append(Note("import_prompt_broken", {"error": str(err)[:MAX_ERROR]}))
+    except (TemplateError, RecursionError) as err:
+        made.left.append(("import_prompt_broken", {"error": str(err)[:MAX_ERROR]}))
         return
     made.options |= {const.CONF_PROMPT_USE_DEFAULT: False, const.CONF_PROMPT_CUSTOM: prompt}
-    made.taken.append(Note("import_prompt", {}))
-    if moving := [name for name in MOVING if name in prompt]:
-        made.taken.append(Note("import_prompt_moving", {"names": _listed(moving)}))
-    if unknown:
-        made.left.append(Note("import_prompt_unknown", {"names": _listed(unknown)}))
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    made.taken.append(("import_prompt", {}))
 
 
 FILE: Final = "home_agent_import"
 HEADER: Final = "# Custom tools of Home Agent, made of the functions of Extended OpenAI Conversation.\n"
-SCRIPTED: Final = ("script.", "scene.")
-READING: Final = frozenset({"GET", "HEAD"})
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as such, and uses no references."""
-
-    @override
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write each part where it belongs."""
-        return True
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
-def as_yaml(tools: Iterable[Mapping[str, Any]]) -> str:
-    """Return the tools as they are in a file that `home_agent:` includes."""
-    return yaml.dump(
-        {CONF_CUSTOM_TOOLS: list(tools)}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
-    )
-
-
-async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
+async def _async_check_tools(hass: HomeAssistant, made: Imported) -> None:
     """Keep the tools that our own loader accepts, and report the problems of the others."""
     known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
     taken = {*NATIVE, *(recipe.name for recipe in known.known())}
     kept = []
     for tool in made.tools:
-        problems = async_problems(hass, yaml.safe_load(as_yaml([tool]))[CONF_CUSTOM_TOOLS][0], taken)
+        problems = async_problems(hass, tool, taken)
         if problems:
-            made.left.append(Note("import_wrong", {"name": tool["name"], "problems": "; ".join(problems)}))
+            made.left.append(("import_wrong", {"name": tool["name"], "problems": "; ".join(problems)}))
         else:
             kept.append(tool)
             taken.add(tool["name"])
     made.tools = kept
 
 
-async def async_report(hass: HomeAssistant, made: Imported, file: str = "") -> str:
-    """Return a report on the import, in the language in which it is read; with a `file`, what is next."""
+async def _async_report(hass: HomeAssistant, made: Imported, file: str) -> str:
     phrase = partial(async_phrase, hass, await async_language(hass))
-    connection = Note("import_connection", {"url": made.connection[const.CONF_BASE_URL]})
-    sections = {
-        "import_taken": [connection, *made.taken, *map(_of_tool, made.tools)],
-        "import_covered": made.covered,
-        "import_left": made.left,
-    }
+    connection = "import_connection", {"url": made.connection[const.CONF_BASE_URL]}
+    tools = [("import_tool", {"name": tool["name"]}) for tool in made.tools]
     lines = []
-    for heading, notes in sections.items():
+    for heading, notes in (("import_taken", [connection, *made.taken, *tools]), ("import_left", made.left)):
         if notes:
             lines += [f"**{await phrase(heading)}**", ""]
-            lines += [without_embeds(f"- {await phrase(note.key, **note.details)}") for note in notes]
+            lines += [without_embeds(f"- {await phrase(key, **details)}") for key, details in notes]
             lines.append("")
     if file:
         lines += [
@@ -490,26 +371,20 @@ async def async_report(hass: HomeAssistant, made: Imported, file: str = "") -> s
     return "\n".join([*lines, await phrase("import_next")])
 
 
-def _of_tool(tool: Mapping[str, Any]) -> Note:
-    handler = tool["handler"]
-    acts = handler["type"] == "rest" and handler.get("method", "GET") not in READING
-    scripted = str(handler.get("action", "")).startswith(SCRIPTED)
-    key = "import_tool_asks" if acts else "import_tool_scripts" if scripted else "import_tool"
-    return Note(key, {"name": tool["name"]})
-
-
 async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
-    """Write the file, and leave a notification that can be read again."""
+    """Write the file of the tools that work, and leave a notification that says what came over."""
+    await _async_check_tools(hass, made)
     file = ""
     if made.tools:
-        folder, text = Path(hass.config.config_dir), HEADER + as_yaml(made.tools)
+        folder = Path(hass.config.config_dir)
+        text = HEADER + str(yaml_util.dump({CONF_CUSTOM_TOOLS: made.tools}))
         try:
             file = await hass.async_add_executor_job(_write, folder, text)
         except OSError as err:
             LOGGER.warning("The imported tools could not be written: %s", err)
             problem = {"name": f"{FILE}.yaml", "problems": err.strerror or type(err).__name__}
-            made.tools, made.left = [], [*made.left, Note("import_wrong", problem)]
-    message = await async_report(hass, made, file)
+            made.tools, made.left = [], [*made.left, ("import_wrong", problem)]
+    message = await _async_report(hass, made, file)
     persistent_notification.async_create(hass, message, title, f"{DOMAIN}_import_{made.old_id}")
 
 

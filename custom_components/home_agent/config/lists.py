@@ -6,24 +6,18 @@ from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.selector import (
-    DeviceSelector,
-    DeviceSelectorConfig,
     EntitySelector,
     EntitySelectorConfig,
     ObjectSelector,
     ObjectSelectorConfig,
     SelectOptionDict,
     Selector,
-    SelectSelector,
-    SelectSelectorConfig,
 )
 
-from ..const import CONF_POLICY_PINS
 from ..errors import InvalidInput
-from ..knowledge.speaker import DEVICE, PERSON
-from ..safety.rules import PIN
-from ..tools.recipients import APP, CHAT, NOTIFY, TARGETS
-from .fields import as_items, key
+from ..knowledge.speaker import PERSON
+from ..tools.recipients import APP, CHAT, NOTIFY
+from .fields import as_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,42 +74,13 @@ def items_selector(
     return ObjectSelector(config)
 
 
-def pins_selector() -> ObjectSelector:
-    """Return a selector of persons, each with a PIN."""
+def of_persons(option: str, part: str, selector: Selector[Any]) -> ObjectSelector:
+    """Return a selector of persons, each with something of theirs."""
     fields: dict[str, Selector[Any]] = {
         PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
-        PIN: key(),
+        part: selector,
     }
-    return items_selector(CONF_POLICY_PINS, fields, fields, (PERSON, PIN))
-
-
-def owners_selector() -> ObjectSelector:
-    """Return a selector of devices, each with its owner."""
-    fields: dict[str, Selector[Any]] = {
-        DEVICE: DeviceSelector(DeviceSelectorConfig()),
-        PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
-    }
-    return items_selector("device_persons", fields, fields, (PERSON, DEVICE))
-
-
-def chats_selector(options: list[SelectOptionDict]) -> ObjectSelector:
-    """Return a selector of Telegram chats, each with its owner; the bot's own chats to choose from."""
-    chats = SelectSelector(SelectSelectorConfig(options=options, custom_value=True))
-    fields: dict[str, Selector[Any]] = {
-        CHAT: chats,
-        PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
-    }
-    return items_selector("telegram_chat_persons", fields, fields, (PERSON, CHAT))
-
-
-def notify_selector(options: list[SelectOptionDict]) -> ObjectSelector:
-    """Return a selector of persons, each with the notify targets to choose from."""
-    targets = SelectSelector(SelectSelectorConfig(options=options, multiple=True, custom_value=True))
-    fields: dict[str, Selector[Any]] = {
-        PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
-        TARGETS: targets,
-    }
-    return items_selector("notify_targets", fields, fields, (PERSON, TARGETS))
+    return items_selector(option, fields, fields, (PERSON, part))
 
 
 TELEGRAM: Final = "telegram_bot"

@@ -42,9 +42,7 @@ from .fields import (
     choice,
     clean_names,
     clean_span,
-    shown_if,
     shown_span,
-    stripped,
     switch,
     text,
     written_span,
@@ -68,11 +66,11 @@ def rule_fields(rule: Mapping[str, Any], *, is_stored: bool) -> tuple[Field, ...
 
 def _persons(key: str) -> Field:
     config = EntitySelectorConfig(domain="person", multiple=True)
-    return Field(key=key, selector=EntitySelector(config), clean=clean_names)
+    return Field(key, EntitySelector(config), clean=clean_names)
 
 
 def _briefing_fields() -> list[Field]:
-    return [Field(key=AT, selector=TimeSelector()), _persons(ARRIVALS), _persons(PERSONS), switch(SPOKEN)]
+    return [Field(AT, TimeSelector()), _persons(ARRIVALS), _persons(PERSONS), switch(SPOKEN)]
 
 
 def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
@@ -85,12 +83,12 @@ def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
             else EntityWithDeviceFilterSelectorConfig(domain=domain, device_class=sorted(classes))
             for domain, classes in template.kinds.items()
         ]
-    fields = [Field(key=ENTITIES, selector=EntitySelector(watched), clean=_entities)]
+    fields = [Field(ENTITIES, EntitySelector(watched), clean=_entities)]
     if rule[RULE] == OWN_RULE:
-        fields.append(Field(key=STATE, selector=text(), clean=stripped))
+        fields.append(Field(STATE, text()))
     fields += [
         Field(
-            key=DURATION,
+            DURATION,
             selector=DurationSelector(DurationSelectorConfig(enable_day=True)),
             clean=_clean_duration,
             show=shown_span,
@@ -101,17 +99,13 @@ def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
         fields.append(switch(URGENT))
     if template.asks or rule.get(ASK):
         fields += (
-            Field(key=ASK, selector=choice("proposed_action", PROPOSED)),
-            *shown_if(
-                ASK,
-                (),
-                Field(
-                    key=ASK_ENTITIES,
-                    selector=EntitySelector(EntitySelectorConfig(domain=_ABLE, multiple=True)),
-                    clean=_entities,
-                ),
-                switch(ALOUD),
+            Field(ASK, choice("proposed_action", PROPOSED)),
+            Field(
+                ASK_ENTITIES,
+                EntitySelector(EntitySelectorConfig(domain=_ABLE, multiple=True)),
+                clean=_entities,
             ),
+            switch(ALOUD),
         )
     return fields
 
@@ -125,11 +119,6 @@ def _clean_duration(value: Any) -> str:
     if (read_span(span) or timedelta(0)) > timedelta(days=MAX_DAYS):
         raise InvalidInput("proactive_duration")
     return span
-
-
-def shown_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rule with the duration of its kind, where it has none of its own."""
-    return {DURATION: written_span(TEMPLATES[rule[RULE]].duration), **rule}
 
 
 def check_rule(rule: Mapping[str, Any], typed: Mapping[str, Any]) -> Checked:

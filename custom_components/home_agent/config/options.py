@@ -4,33 +4,26 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, override
 
-import yarl
-
 from homeassistant import data_entry_flow
 from homeassistant.config_entries import (
     SOURCE_RECONFIGURE,
     ConfigEntry,
-    ConfigEntryState,
     ConfigFlowContext,
-    ConfigFlowResult,
     FlowType,
     OptionsFlow,
 )
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
-from homeassistant.helpers.selector import SelectOptionDict, Selector, SelectSelector, SelectSelectorConfig
+from homeassistant.helpers.selector import SelectOptionDict, Selector
 from homeassistant.helpers.translation import async_get_translations
 
 from .. import const
-from ..connection import is_cloud
 from ..const import DEFAULTS, DOMAIN
 from ..errors import InvalidInput
-from ..inference.client import PRIMARY
-from ..inference.models import Dialect
 from ..knowledge.indexer import knowledge_collection, profile_collection
-from ..proactive.rules import RULE, TEMPLATES
-from ..safety.disclosure import DataPolicy
+from ..proactive.rules import DURATION, RULE, TEMPLATES
 from ..settings import async_part, is_own_api
+from ..tools.recipients import CHAT, TARGETS
 from .choices import async_labelled
 from .fields import (
     Checked,
@@ -40,19 +33,14 @@ from .fields import (
     check,
     flat,
     form,
-    kept_values,
+    offered,
     placed_errors,
     stored_values,
-    with_removals,
+    written_span,
 )
-from .lists import (
-    chat_options,
-    chats_selector,
-    notify_options,
-    notify_selector,
-)
-from .message_rules import MAX_RULES, REMOVE, check_rule, rule_fields, rule_line, shown_rule
-from .schemas import EXAMPLES, EXPERT, PAGES, label_path
+from .lists import chat_options, notify_options, of_persons
+from .message_rules import MAX_RULES, REMOVE, check_rule, rule_fields, rule_line
+from .schemas import EXAMPLES, EXPERT, PAGES
 
 DATABASE_KEYS = (
     const.CONF_VECTOR_HOST,
@@ -62,26 +50,23 @@ DATABASE_KEYS = (
 )
 
 
-type Kept = dict[str, tuple[str, tuple[str, ...] | None]]
-"""By collection: its option, and what agents that share it have alike (None: nobody shares it)."""
+def _in_chroma(options: Mapping[str, Any]) -> dict[tuple[Any, ...], tuple[str, object]]:
+    """Return the collections that an agent fills on a Chroma server, each with its database.
 
-
-def _kept_in_chroma(options: Mapping[str, Any]) -> tuple[list[Any], Kept] | None:
-    """Return the Chroma database and the collections that an agent fills, None without a Chroma server.
-
-    Vectors of two embedders cannot be compared. Memories and the profile are each agent's own.
+    Each with its option, and what agents that share it have alike: vectors of two embedders cannot be
+    compared, and memories and the profile are each agent's own.
     """
     settings = {**DEFAULTS, **options}
     if settings[const.CONF_VECTOR_BACKEND] != const.BACKEND_CHROMA:
-        return None
+        return {}
+    database = [settings[key] for key in DATABASE_KEYS]
     provider = settings[const.CONF_EMBEDDING_PROVIDER]
     model = "" if provider == const.EMBEDDING_BUILTIN else settings[const.CONF_EMBEDDING_MODEL]
     house, memories = settings[const.CONF_VECTOR_COLLECTION], settings[const.CONF_MEMORY_COLLECTION]
-    return [settings[key] for key in DATABASE_KEYS], {
-        house: (const.CONF_VECTOR_COLLECTION, (house, provider, model)),
-        knowledge_collection(house): (const.CONF_VECTOR_COLLECTION, (house, provider, model)),
-        memories: (const.CONF_MEMORY_COLLECTION, None),
-        profile_collection(memories): (const.CONF_MEMORY_COLLECTION, None),
+    shared, own = (const.CONF_VECTOR_COLLECTION, (house, provider, model)), object()
+    return {(*database, name): shared for name in (house, knowledge_collection(house))} | {
+        (*database, name): (const.CONF_MEMORY_COLLECTION, own)
+        for name in (memories, profile_collection(memories))
     }
 
 
@@ -92,37 +77,14 @@ def check_sharing(
 
     `page` are the fields that can be marked; what belongs to another page is said at the store.
     """
-    kept = _kept_in_chroma(options)
-    if kept is None or not {const.CONF_VECTOR_BACKEND, const.CONF_MEMORY_COLLECTION}.intersection(page):
-        return
+    filled = _in_chroma(options)
     for other in hass.config_entries.async_entries(DOMAIN):
-        theirs = _kept_in_chroma(other.options)
-        if other.entry_id == entry.entry_id or theirs is None or theirs[0] != kept[0]:
-            continue
-        for collection, (option, alike) in kept[1].items():
-            if collection in theirs[1] and (alike is None or theirs[1][collection][1] != alike):
+        theirs = _in_chroma(other.options) if other is not entry else {}
+        for place, (option, alike) in filled.items():
+            field = option if option in page else const.CONF_VECTOR_BACKEND
+            if place in theirs and theirs[place][1] != alike and field in page:
                 key = "memories_shared" if option == const.CONF_MEMORY_COLLECTION else "collection_shared"
-                field = option if option in page else const.CONF_VECTOR_BACKEND
-                if field in page:
-                    checked.fail(field, InvalidInput(key, agent=other.title, collection=collection))
-                break
-
-
-HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
-"""Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
-
-
-@callback
-def may_be_ollama(entry: ConfigEntry) -> bool:
-    """Return whether the agent's server can be one that has Ollama's own API."""
-    settings = {**DEFAULTS, **entry.data}
-    if settings[const.CONF_DIALECT] != "auto":
-        return bool(settings[const.CONF_DIALECT] == Dialect.OLLAMA)
-    known = None
-    if entry.state is ConfigEntryState.LOADED:
-        client = entry.runtime_data.router.primary
-        known = client.dialect
-    return known == Dialect.OLLAMA if known else not is_cloud(settings[const.CONF_BASE_URL])
+                checked.fail(field, InvalidInput(key, agent=other.title, collection=place[-1]))
 
 
 async def async_with_choices(
@@ -135,19 +97,20 @@ async def async_with_choices(
         if not is_own_api(api.id)
     ]
     selectors: dict[str, Selector[Any]] = {
-        const.CONF_LLM_APIS: SelectSelector(
-            SelectSelectorConfig(options=apis, multiple=True, custom_value=True)
+        const.CONF_LLM_APIS: offered(apis, multiple=True),
+        const.CONF_NOTIFY_TARGETS: of_persons(
+            const.CONF_NOTIFY_TARGETS, TARGETS, offered(notify_options(hass), multiple=True)
         ),
-        const.CONF_NOTIFY_TARGETS: notify_selector(notify_options(hass)),
-        const.CONF_TELEGRAM_CHATS: chats_selector(chat_options(hass)),
+        const.CONF_TELEGRAM_CHATS: of_persons(const.CONF_TELEGRAM_CHATS, CHAT, offered(chat_options(hass))),
     }
-    offered = []
-    for field in fields:
-        if field.key in selectors:
-            offered.append(replace(field, selector=selectors[field.key]))
-        else:
-            offered.append(await async_labelled(hass, field, options))
-    return tuple(offered)
+    return tuple(
+        [
+            replace(field, selector=selectors[field.key])
+            if field.key in selectors
+            else await async_labelled(hass, field, options)
+            for field in fields
+        ]
+    )
 
 
 class Edited(NamedTuple):
@@ -188,16 +151,12 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
 
     async_step_always_open = async_step_vector_save  # Home Assistant requires a step for each menu.
 
-    def _fields(self, page: str) -> tuple[Field, ...]:
-        ollama = may_be_ollama(self.edited().connection)
-        return tuple(field for field in self.pages[page] if ollama or not field.only_ollama)
-
     async def async_page(self, page: str, user_input: dict[str, Any] | None) -> Any:
         """Show a page, or save its values; a check with findings asks first."""
         entry, name, stored = self.edited()
-        fields = with_removals(await async_with_choices(self.hass, self._fields(page), stored), stored)
+        fields = await async_with_choices(self.hass, self.pages[page], stored)
         shown = stored_values(fields, stored)
-        notes = {**EXAMPLES, "agent": name, "withheld": await self._async_withheld()}
+        notes = {**EXAMPLES, "agent": name}
         if user_input is None:
             typed = self._typed if self._page == page else {}
             return self.async_show_form(
@@ -205,27 +164,20 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
             )
         typed = flat(fields, user_input)
         checked = check(fields, typed, stored)
-        kept = kept_values(fields, typed, stored) if HIDES_FIELDS else {}
-        shown = {key: shown[key] for key in kept} | typed
         if page_check := (await async_part(self.hass, "config.checks")).CHECKS.get(page):
             await page_check(self.hass, entry, checked, stored)
         of_page = [field.key for field in fields]
         if not checked.errors:
-            check_sharing(self.hass, entry, {**checked.others, **kept, **checked.values}, of_page, checked)
+            check_sharing(self.hass, entry, {**checked.others, **checked.values}, of_page, checked)
         if checked.errors:
             errors = placed_errors(fields, checked.errors)
             return self.async_show_form(
                 step_id=page,
-                data_schema=form(fields, shown, errors),
+                data_schema=form(fields, typed, errors),
                 errors=errors,
-                description_placeholders={
-                    **notes,
-                    **checked.placeholders,
-                    "field": await self._async_field_name(fields, checked.errors),
-                },
+                description_placeholders={**notes, **checked.placeholders},
             )
-        self._page, self._typed, self._tried = page, shown, {**kept, **checked.values}
-        checked.keep_report()
+        self._page, self._typed, self._tried = page, typed, checked.values
         self._reports = checked.reports
         return self._report() if self._reports else await self._async_store()
 
@@ -239,20 +191,11 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
 
     async def _async_store(self) -> Any:
         """Store the values of the page beside those of the others, and show the menu again."""
-        of_page = {field.key for field in self._fields(self._page)}
+        of_page = {field.key for field in self.pages[self._page]}
         others = {key: value for key, value in self.edited().stored.items() if key not in of_page}
         await self.async_save({**others, **self._tried})
         self._typed, self._page, self._has_saved = {}, "", True
         return await self.async_back()
-
-    async def _async_field_name(self, fields: Iterable[Field], errors: Mapping[str, str]) -> str:
-        """Return the name of the first wrong field that is in a section, where no error can mark it."""
-        wrong = next((field.key for field in fields if field.section and field.key in errors), None)
-        if wrong is None:
-            return ""
-        language = await async_language(self.hass)
-        texts = await async_get_translations(self.hass, language, "options", {DOMAIN})
-        return texts.get(f"component.{DOMAIN}.options.step.{label_path(wrong)}", wrong) + ": "
 
     async def async_show_pages(self, menu: str, pages: Iterable[str]) -> Any:
         """Show a menu; after something was saved it says so and offers to end."""
@@ -267,15 +210,6 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         language = await async_language(self.hass)
         texts = await async_get_translations(self.hass, language, "selector", {DOMAIN})
         return texts.get(f"component.{DOMAIN}.selector.page_notes.options.{name}", "")
-
-    async def _async_withheld(self) -> str:
-        """Return a paragraph about data that an external model does not receive, or an empty text."""
-        entry = self.edited().connection
-        settings = {**DEFAULTS, **entry.data, **entry.options}
-        if DataPolicy(settings).of(PRIMARY).people:
-            return ""
-        note = await self._async_note("withheld")
-        return "\n\n" + note.replace("{host}", yarl.URL(settings[const.CONF_BASE_URL]).host or "")
 
 
 def add_page_steps(flow: type[OptionPages], pages: Iterable[str]) -> None:
@@ -317,7 +251,7 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         self.rule: tuple[int | None, dict[str, Any]] | None = None
         """The rule of messages whose form is open, and its place in the list; a new one has none."""
 
-    async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Show the menu, or the page that a repair has opened: the browser begins a flow of its own there."""
         flows = self.hass.config_entries.options
         opened = [
@@ -329,20 +263,18 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
             flows.async_abort(flow["flow_id"])
         if opened and self.source != SOURCE_REPAIR:
             opening = getattr(self, f"async_step_{opened[-1]['step_id']}")
-            page: ConfigFlowResult = await opening(None)
-            return page
+            return await opening(None)
         return await self._async_menu("init")
 
-    async def async_step_expert(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_expert(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Show the menu of the pages for experts."""
         return await self._async_menu("expert")
 
-    async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> Any:
         """End; everything is saved already."""
-        ended: ConfigFlowResult = self.async_create_entry(data=dict(self.config_entry.options))
-        return ended
+        return self.async_create_entry(data=dict(self.config_entry.options))
 
-    async def async_step_server(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_server(self, _user_input: dict[str, Any] | None = None) -> Any:
         """End, and go on with the form that changes the model and its server."""
         context = ConfigFlowContext(source=SOURCE_RECONFIGURE, entry_id=self.config_entry.entry_id)
         flow = await self.hass.config_entries.flow.async_init(DOMAIN, context=context)
@@ -350,7 +282,7 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         ended["next_flow"] = (FlowType.CONFIG_FLOW, flow["flow_id"])
         return ended
 
-    async def async_step_message_rules(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_message_rules(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Show the rules of messages: one is changed, or another one is added."""
         names, rules = await self._async_rule_names(), self.rules()
         offered = {
@@ -364,7 +296,7 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         notes = ["saved"] if self._has_saved else []
         if not {**DEFAULTS, **self.config_entry.options}[const.CONF_PROACTIVE]:
             notes.append("messages_off")
-        menu: ConfigFlowResult = self.async_show_menu(
+        return self.async_show_menu(
             step_id="message_rules",
             menu_options=offered,
             description_placeholders={
@@ -372,28 +304,27 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
                 "notes": "".join([await self._async_note(note) + "\n\n" for note in notes]),
             },
         )
-        return menu
 
-    async def async_step_add_rule(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_add_rule(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Ask what the new rule watches."""
-        menu: ConfigFlowResult = self.async_show_menu(
+        return self.async_show_menu(
             step_id="add_rule",
             menu_options={
                 f"{WATCH}{name}": label for name, label in (await self._async_rule_names()).items()
             },
             description_placeholders={"agent": self.edited().name},
         )
-        return menu
 
-    async def async_step_message_rule(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_message_rule(self, user_input: dict[str, Any] | None = None) -> Any:
         """Show what the chosen rule needs, or save it."""
         assert self.rule is not None
         number, rule = self.rule
         fields = rule_fields(rule, is_stored=number is not None)
         checked = check_rule(rule, user_input) if user_input is not None else None
         if user_input is None or (checked and checked.errors and not user_input.get(REMOVE)):
-            shown = user_input if user_input is not None else stored_values(fields, shown_rule(rule))
-            opened: ConfigFlowResult = self.async_show_form(
+            usual = {DURATION: written_span(TEMPLATES[rule[RULE]].duration)}
+            shown = user_input if user_input is not None else stored_values(fields, usual | rule)
+            return self.async_show_form(
                 step_id="message_rule",
                 data_schema=form(fields, shown),
                 errors=checked.errors if checked else {},
@@ -402,7 +333,6 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
                     **(checked.placeholders if checked else {}),
                 },
             )
-            return opened
         assert checked is not None
         rules = self.rules()
         saved = [] if user_input.get(REMOVE) else [checked.values]
@@ -429,14 +359,12 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         return {name: texts.get(f"{path}.{name}", name) for name in TEMPLATES}
 
     # Home Assistant requires a step for each menu.
-    async_step_vector_checked = async_step_vector_missing = OptionPages.async_step_vector_save
     async_step_fallback_cloud = async_step_external_cloud = OptionPages.async_step_vector_save
     async_step_vector_cloud = OptionPages.async_step_vector_save
 
-    async def _async_menu(self, menu: str) -> ConfigFlowResult:
+    async def _async_menu(self, menu: str) -> Any:
         self._menu = menu
-        shown: ConfigFlowResult = await self.async_show_pages(menu, MENUS[menu])
-        return shown
+        return await self.async_show_pages(menu, MENUS[menu])
 
     @override
     def edited(self) -> Edited:
@@ -449,7 +377,7 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         self.hass.config_entries.async_update_entry(self.config_entry, options=options)
 
     @override
-    async def async_back(self) -> ConfigFlowResult:
+    async def async_back(self) -> Any:
         """Show the menu that the page was chosen from."""
         return await self._async_menu(self._menu)
 
@@ -457,12 +385,10 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
 add_page_steps(HomeAgentOptionsFlow, PAGES)
 
 
-def _rule_step(number: int | None, name: str = "") -> Callable[..., Awaitable[ConfigFlowResult]]:
+def _rule_step(number: int | None, name: str = "") -> Callable[..., Awaitable[Any]]:
     """Return the step of a menu that opens the form of a stored rule, or of a new one of this kind."""
 
-    async def open_rule(
-        self: HomeAgentOptionsFlow, _user_input: dict[str, Any] | None = None
-    ) -> ConfigFlowResult:
+    async def open_rule(self: HomeAgentOptionsFlow, _user_input: dict[str, Any] | None = None) -> Any:
         self.rule = (number, {RULE: name} if number is None else self.rules()[number])
         return await self.async_step_message_rule()
 

@@ -1,18 +1,16 @@
 """Reaching a model server from a form: which address answers, which models it has, what a model can do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 import json
-from math import ceil
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yarl
 
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.data_entry_flow import FlowHandler, FlowResultType
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.selector import SelectOptionDict
 from homeassistant.setup import async_setup_component
@@ -26,14 +24,10 @@ from ..inference.dialects.base import join_address, without_path
 from ..inference.models import Dialect, Endpoint, ErrorKind, ModelServerError, Probe
 from ..inference.probing import probe
 from ..regex import lazy_regex
-from ..runtime import DATA_SHARED, HomeAgentData, SharedData
-from ..self_test.kept import Report
-from ..settings import async_load_parts, async_part, settings_of
-from ..store import EntryStore
+from ..runtime import DATA_SHARED, SharedData
 
 GOOD, USABLE = 85, 70
 """Means of the three measurements, in percent, from which a model is recommended, and makes few mistakes."""
-CONTEXT_GIGABYTES: Final = 1.5
 NO_CHAT_MODELS: Final = (
     *("embed", "whisper", "tts", "rerank", "moderation", "dall-e", "image", "bge-", "clip", "minilm"),
     *("transcribe", "realtime", "audio", "guard"),
@@ -92,19 +86,17 @@ def ranked(models: Iterable[str]) -> list[str]:
 
 
 async def async_options(
-    hass: HomeAssistant, language: str, models: Sequence[str], sizes: Mapping[str, int], *, at_home: bool
+    hass: HomeAssistant, language: str, models: Sequence[str], *, at_home: bool
 ) -> list[SelectOptionDict]:
     """Return the models as a form offers them, with what is known about each.
 
-    `sizes` are in bytes. How much memory a model needs matters only `at_home`.
+    How much memory a model needs matters only `at_home`.
     """
     options: list[SelectOptionDict] = []
     for model in ranked(models):
         row, label = measured(model), model
-        gigabytes = row.gigabytes if row and at_home else None
-        if at_home and gigabytes is None and sizes.get(model):
-            gigabytes = ceil(sizes[model] / 1e9 * 1.1 + CONTEXT_GIGABYTES)
-        if row is not None or gigabytes is not None:
+        if row is not None:
+            gigabytes = row.gigabytes if at_home else None
             key = f"model_{_grade(row)}" if gigabytes is None else f"model_{_grade(row)}_memory"
             label = await async_phrase(hass, language, key, model=model, gigabytes=str(gigabytes))
         options.append(SelectOptionDict(value=model, label=label))
@@ -117,47 +109,22 @@ PROBE_SECONDS: Final = 90
 _VERSIONED = lazy_regex(r"/v\d+[a-z0-9]*(/|$)")
 _NO_LIST = frozenset({501, 505})
 
-_ERROR_KEYS: Final[dict[ErrorKind, str]] = {
+ERROR_KEYS: Final[dict[ErrorKind, str]] = {
     ErrorKind.AUTH: "invalid_auth",
     ErrorKind.RATE_LIMIT: "rate_limited",
     ErrorKind.TIMEOUT: "timeout",
     ErrorKind.UNAVAILABLE: "cannot_connect",
     ErrorKind.MALFORMED: "not_an_llm_server",
-}
-_LIST_ERROR_KEYS: Final = _ERROR_KEYS | {
-    ErrorKind.BAD_REQUEST: "no_model_list",
-    ErrorKind.CONTEXT_TOO_LONG: "no_model_list",
-    ErrorKind.MODEL_NOT_FOUND: "no_model_list",
-}
-_PROBE_ERROR_KEYS: Final = _ERROR_KEYS | {
-    ErrorKind.BAD_REQUEST: "model_refused",
-    ErrorKind.CONTEXT_TOO_LONG: "model_refused",
     ErrorKind.MODEL_NOT_FOUND: "model_not_found",
 }
-EMBEDDING_ERROR_KEYS: Final = _ERROR_KEYS | {
-    ErrorKind.BAD_REQUEST: "embedding_failed",
-    ErrorKind.CONTEXT_TOO_LONG: "embedding_failed",
-    ErrorKind.MODEL_NOT_FOUND: "model_not_found",
-}
-_TELLING: Final = (
-    "no_model_list",
-    "not_an_llm_server",
-    "server_error",
-    "rate_limited",
-    "invalid_auth",
-    "key_needed",
-)
-"""Errors of several addresses of one server, the one worth showing last."""
+"""The sentence of a form for each kind of error; the others are refusals."""
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(NamedTuple):
     """A model server that answered: its completed address and the models it lists."""
 
     base_url: str
     models: list[str]
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    """The sizes of the models' files in bytes, where the server tells them."""
 
 
 @callback
@@ -185,38 +152,34 @@ def candidates(typed: Endpoint) -> Iterator[str]:
 
 async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
     """Return the server at an address as it was typed; raise InvalidInput that says why there is none."""
-    async with _explained(typed, _LIST_ERROR_KEYS, LIST_SECONDS):
+    async with _explained(typed, LIST_SECONDS):
         dialect = (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
     known = replace(typed, dialect=dialect)
-    failures: list[InvalidInput] = []
+    failure: InvalidInput | None = None
     for url in candidates(known):
+        candidate = replace(known, base_url=url)
         try:
-            return await _async_list(hass, replace(known, base_url=url))
+            async with _explained(candidate, LIST_SECONDS):
+                listed = await ModelClient(async_get_clientsession(hass), candidate).model_list()
+            return Server(url, [model["id"] for model in listed])
         except InvalidInput as err:
-            if err.key not in _TELLING:
-                raise
-            failures.append(err)
-    failure = max(failures, key=lambda err: _TELLING.index(err.key))
+            failure = err if failure is None or failure.key == "no_model_list" else failure
+            if err.key in ("cannot_connect", "timeout"):
+                break
+    assert failure is not None  # there is always a candidate
     if failure.key == "no_model_list" and (typed.dialect != "auto" or known.dialect == Dialect.AZURE):
         return Server(typed.base_url, [])
     raise failure
 
 
-async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> Server:
-    async with _explained(candidate, _LIST_ERROR_KEYS, LIST_SECONDS):
-        listed = await ModelClient(async_get_clientsession(hass), candidate).model_list()
-    sizes = {model["id"]: model["size"] for model in listed if isinstance(model.get("size"), int)}
-    return Server(candidate.base_url, [model["id"] for model in listed], sizes)
-
-
 async def async_probe_model(hass: HomeAssistant, chosen: Endpoint) -> Probe:
     """Ask a model to call a tool; raise InvalidInput when it cannot be asked at all."""
-    async with _explained(chosen, _PROBE_ERROR_KEYS, PROBE_SECONDS):
+    async with _explained(chosen, PROBE_SECONDS):
         return await probe(ModelClient(async_get_clientsession(hass), chosen))
 
 
 @asynccontextmanager
-async def _explained(asked: Endpoint, keys: Mapping[ErrorKind, str], seconds: float) -> AsyncIterator[None]:
+async def _explained(asked: Endpoint, seconds: float) -> AsyncIterator[None]:
     """Turn failures of a server, and its silence, into sentences of a form."""
     try:
         async with asyncio.timeout(seconds):
@@ -224,95 +187,22 @@ async def _explained(asked: Endpoint, keys: Mapping[ErrorKind, str], seconds: fl
     except TimeoutError as err:
         raise InvalidInput("timeout") from err
     except ModelServerError as err:
-        raise failure_of(err, asked, keys) from err
+        raise failure_of(err, asked, "model_refused") from err
 
 
-def failure_of(err: ModelServerError, asked: Endpoint, keys: Mapping[ErrorKind, str]) -> InvalidInput:
-    """Return the sentence of a form for what a server answered; `keys` says which, by kind."""
-    key = keys[err.kind]
-    if err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
-        key = "no_model_list" if not asked.model and err.status in _NO_LIST else "server_error"
-    told = {"url": asked.base_url, "model": asked.model, "detail": err.detail}
-    if key == "invalid_auth" and not asked.api_key and not asked.headers:
-        return InvalidInput("key_needed", **told)
-    return InvalidInput(key, **told)
+def failure_of(err: ModelServerError, asked: Endpoint, refused: str) -> InvalidInput:
+    """Return the sentence of a form for what a server answered; `refused` is that of a refusal.
 
-
-UNSEEN_SECONDS: Final = 3
-"""How long a form waits before a page says that the model is asked: a server may have to load it first."""
-
-
-class ProbeSteps(FlowHandler[Any, Any, Any]):
-    """Asks a model. The flow goes on in `async_step_probed`, which takes the result from `probed`."""
-
-    _asked: Endpoint | None = None
-    _probing: asyncio.Task[Probe] | None = None
-
-    async def async_ask_model(self, endpoint: Endpoint) -> Any:
-        """Begin; return the page that is shown next."""
-        self._asked = endpoint
-        return await self.async_step_probing()
-
-    async def async_step_probing(self, _user_input: dict[str, Any] | None = None) -> Any:
-        """Ask the model, and show that if it takes longer."""
-        assert self._asked is not None
-        if self._probing is None:
-            task = async_probe_model(self.hass, self._asked)
-            self._probing = self.hass.async_create_background_task(task, "home_agent probe of a model")
-            await asyncio.wait([self._probing], timeout=UNSEEN_SECONDS)
-        if not self._probing.done():
-            return self.async_show_progress(
-                step_id="probing",
-                progress_action="probing",
-                progress_task=self._probing,
-                description_placeholders={"model": self._asked.model},
-            )
-        if self.cur_step is not None and self.cur_step["type"] is FlowResultType.SHOW_PROGRESS:
-            return self.async_show_progress_done(next_step_id="probed")
-        return await self.async_step_probed()
-
-    async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> Any:
-        """Go on with what was found out."""
-        raise NotImplementedError
-
-    def probed(self) -> Probe:
-        """Return what was found out, once. Raises InvalidInput if the model could not be asked."""
-        assert self._probing is not None
-        task, self._probing = self._probing, None
-        return task.result()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """An agent as the config flow has it so far."""
-
-    entry_id: str
-    title: str
-    data: Mapping[str, Any]
-    options: Mapping[str, Any]
-
-
-async def async_test(
-    hass: HomeAssistant, draft: Draft, progress: Callable[[float], None], language: str
-) -> Report:
-    """Run the self-test of a draft, of which nothing is kept; `progress` gets the share that is done.
-
-    What it advises is in the language of the reader.
-
-    Raises LLMError if the server cannot be asked, and ServiceValidationError if options leave out tools that
-    the test needs.
+    A server that is asked for no model is asked which it has.
     """
-    await async_load_parts(hass, settings_of(draft))
-    runner = await async_part(hass, "self_test.runner")
-    try:
-        test = runner.SelfTest(hass, HomeAgentData(hass, draft))
-        report: Report = await test.async_run(lambda done, total: progress(done / total), language)
-    finally:
-        for store in hass.data[DATA_SHARED].stores:
-            if isinstance(store, EntryStore):
-                store.forget(draft.entry_id)
-        hass.data[DATA_SHARED].turn_logs.pop(draft.entry_id, None)
-    return report
+    key = ERROR_KEYS.get(err.kind, refused)
+    if not asked.model and (key in (refused, "model_not_found") or err.status in _NO_LIST):
+        key = "no_model_list"
+    elif err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
+        key = "server_error"
+    elif key == "invalid_auth" and not asked.api_key and not asked.headers:
+        key = "key_needed"
+    return InvalidInput(key, url=asked.base_url, model=asked.model, detail=err.detail)
 
 
 async def async_shared(hass: HomeAssistant) -> SharedData:

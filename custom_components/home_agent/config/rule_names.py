@@ -22,7 +22,6 @@ from homeassistant.loader import Integration, async_get_integrations
 
 from ..const import ASSISTANT, CONF_POLICY_CHOICES, DOMAIN
 from ..domains import DOMAINS
-from ..errors import InvalidInput
 from ..knowledge.house import AREAS, DEVICES, FLOORS, LABELS
 from ..knowledge.speaker import USER_PREFIX
 from ..safety.rules import (
@@ -45,7 +44,6 @@ from ..safety.rules import (
 )
 from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools
 from ..tools.intents import inner_name
-from ..tools.native import NATIVE
 from ..tools.outside.other_apis import async_instances
 from .fields import as_items
 
@@ -76,11 +74,6 @@ class RuleNames:
             and (not dot or self.loading or bool(matching(self.names.get(each, ()), name)))
             for each in matching(self.domains, domain)
         )
-
-    def error(self, rule: str) -> InvalidInput:
-        """Return the problem of a rule that matches nothing."""
-        is_own = rule.startswith(TOOL) and matching(NATIVE, rule.removeprefix(TOOL))
-        return InvalidInput("rule_own_tool" if is_own else "rule_unknown", rule=rule[:60])
 
 
 async def async_rule_names(hass: HomeAssistant, rules: Iterable[str]) -> RuleNames:

@@ -1,13 +1,14 @@
 """The pages as tables: which fields each has, in which order."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from homeassistant.helpers.selector import (
+    DeviceSelector,
     EntitySelector,
     EntitySelectorConfig,
     ObjectSelector,
+    SelectOptionDict,
     TargetSelector,
     TemplateSelector,
     TextSelector,
@@ -20,8 +21,10 @@ from .. import const
 from ..const import CONF_ANNOUNCE_EXCLUDED, CONF_CONTROLLABLE, CONF_VISIBLE
 from ..errors import InvalidInput
 from ..knowledge.house import AREAS, DEVICES, ENTITIES, EXCLUDED, FLOORS, LABELS
-from ..safety.rules import as_texts, restricted_rules
+from ..knowledge.speaker import DEVICE
+from ..safety.rules import PIN, as_texts, restricted_rules
 from ..tools.native import NATIVE
+from ..tools.recipients import CHAT, TARGETS
 from .choices import NO_LABELS, choices_selector, clean_choices
 from .fields import (
     FIELD_PATTERNS,
@@ -46,21 +49,13 @@ from .fields import (
     key,
     normalise_url,
     number,
-    shown_if,
+    offered,
     span_field,
-    stripped,
     switch,
     text,
     texts,
-    within,
 )
-from .lists import (
-    chats_selector,
-    clean_chats,
-    notify_selector,
-    owners_selector,
-    pins_selector,
-)
+from .lists import clean_chats, of_persons
 
 MAX_NAMED: Final = 500
 KEYS: Final = {
@@ -102,7 +97,7 @@ def show_allow_list(stored: Any) -> dict[str, Any] | None:
 
 def allow_list_field(key: str) -> Field:
     """Return the field of a list."""
-    return Field(key=key, selector=TargetSelector(), clean=clean_allow_list, show=show_allow_list)
+    return Field(key, TargetSelector(), clean=clean_allow_list, show=show_allow_list)
 
 
 EXAMPLES: Final = {
@@ -117,27 +112,34 @@ RESPONSE_STYLES: Final = ("concise", "normal", "detailed")
 
 CONNECTION: Final = (
     Field(
-        key=const.CONF_BASE_URL,
-        selector=TextSelector(TextSelectorConfig(type=TextSelectorType.TEXT, autocomplete="url")),
+        const.CONF_BASE_URL,
+        TextSelector(TextSelectorConfig(type=TextSelectorType.TEXT, autocomplete="url")),
         clean=normalise_url,
         required=True,
     ),
-    Field(key=const.CONF_API_KEY, selector=key(), secret=True),
+    Field(const.CONF_API_KEY, key(), secret=True),
     *in_section(
         "advanced",
-        Field(key=const.CONF_NAME, selector=text(), clean=stripped),
-        Field(key=const.CONF_DIALECT, selector=choice("dialect", const.DIALECTS)),
-        Field(key=const.CONF_PROXY_HEADERS, selector=text(multiline=True), clean=stripped),
-        Field(key=const.CONF_AZURE_API_VERSION, selector=text(), clean=stripped),
+        Field(const.CONF_NAME, text()),
+        Field(const.CONF_DIALECT, choice("dialect", const.DIALECTS)),
+        Field(const.CONF_PROXY_HEADERS, text(multiline=True)),
+        Field(const.CONF_AZURE_API_VERSION, text()),
     ),
 )
 
-REAUTH: Final = (Field(key=const.CONF_API_KEY, selector=key(), secret=True),)
+
+def model_field(options: Sequence[SelectOptionDict]) -> Field:
+    """Return the field of the page of models, which takes other names as well."""
+    return Field(const.CONF_MODEL, offered(list(options)), required=True)
+
+
+ASSISTANT: Final = switch("make_assistant")
+REAUTH: Final = (Field(const.CONF_API_KEY, key(), secret=True),)
 
 ANSWERS: Final = (
-    Field(key=const.CONF_PERSONA, selector=text(multiline=True), clean=stripped),
-    Field(key=const.CONF_RESPONSE_STYLE, selector=choice("response_style", RESPONSE_STYLES)),
-    Field(key=const.CONF_PROMPT_ADDITIONS, selector=TemplateSelector(), clean=stripped),
+    Field(const.CONF_PERSONA, text(multiline=True)),
+    Field(const.CONF_RESPONSE_STYLE, choice("response_style", RESPONSE_STYLES)),
+    Field(const.CONF_PROMPT_ADDITIONS, TemplateSelector()),
     switch(const.CONF_LOCAL_FIRST),
     switch(const.CONF_QUICK_CONFIRMATIONS),
     switch(const.CONF_THINKING),
@@ -150,88 +152,80 @@ ANSWERS: Final = (
 )
 
 PERMISSIONS: Final = (
-    Field(key=const.CONF_POLICY_CHOICES, selector=choices_selector(NO_LABELS), clean=clean_choices),
+    Field(const.CONF_POLICY_CHOICES, choices_selector(NO_LABELS), clean=clean_choices),
     allow_list_field(CONF_VISIBLE),
     allow_list_field(CONF_CONTROLLABLE),
     switch(const.CONF_ALLOW_SCRIPTS),
     switch(const.CONF_ALLOW_AUTOMATIONS),
     *in_section(
         "confirming",
-        Field(key=const.CONF_POLICY_PIN, selector=key(), secret=True),
+        Field(const.CONF_POLICY_PIN, key(), secret=True),
         switch(const.CONF_POLICY_PIN_ALWAYS),
-        Field(key=const.CONF_POLICY_PINS, selector=pins_selector(), clean=clean_pins, show=hidden_pins),
+        Field(
+            const.CONF_POLICY_PINS,
+            of_persons(const.CONF_POLICY_PINS, PIN, key()),
+            clean=clean_pins,
+            show=hidden_pins,
+        ),
         int_field(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
     ),
 )
 
 MEMORY: Final = (
     switch(const.CONF_MEMORY),
-    *shown_if(const.CONF_MEMORY, (True,), switch(const.CONF_MEMORY_EXTRACTION), switch(const.CONF_LEARNING)),
+    switch(const.CONF_MEMORY_EXTRACTION),
+    switch(const.CONF_LEARNING),
     switch(const.CONF_PROFILE),
-    Field(key=const.CONF_DEVICE_PERSONS, selector=owners_selector(), clean=clean_owners),
+    Field(
+        const.CONF_DEVICE_PERSONS,
+        of_persons(const.CONF_DEVICE_PERSONS, DEVICE, DeviceSelector()),
+        clean=clean_owners,
+    ),
 )
 
 MESSAGES: Final = (
-    Field(key=const.CONF_NOTIFY_TARGETS, selector=notify_selector([]), clean=clean_targets),
+    Field(
+        const.CONF_NOTIFY_TARGETS,
+        of_persons(const.CONF_NOTIFY_TARGETS, TARGETS, offered([], multiple=True)),
+        clean=clean_targets,
+    ),
     switch(const.CONF_TELEGRAM),
-    *shown_if(
-        const.CONF_TELEGRAM,
-        (True,),
-        Field(key=const.CONF_TELEGRAM_CHATS, selector=chats_selector([]), clean=clean_chats),
+    Field(
+        const.CONF_TELEGRAM_CHATS, of_persons(const.CONF_TELEGRAM_CHATS, CHAT, offered([])), clean=clean_chats
     ),
     Field(
-        key=CONF_ANNOUNCE_EXCLUDED,
+        CONF_ANNOUNCE_EXCLUDED,
         selector=EntitySelector(
             EntitySelectorConfig(domain=["assist_satellite", "media_player"], multiple=True)
         ),
         clean=clean_names,
     ),
     switch(const.CONF_PROACTIVE),
-    *shown_if(
-        const.CONF_PROACTIVE,
-        (True,),
-        switch(const.CONF_PROACTIVE_SUGGESTIONS),
-    ),
+    switch(const.CONF_PROACTIVE_SUGGESTIONS),
     *in_section(
         "quiet_hours",
-        Field(key=const.CONF_PROACTIVE_QUIET_START, selector=TimeSelector()),
-        Field(key=const.CONF_PROACTIVE_QUIET_END, selector=TimeSelector()),
+        Field(const.CONF_PROACTIVE_QUIET_START, TimeSelector()),
+        Field(const.CONF_PROACTIVE_QUIET_END, TimeSelector()),
         int_field(const.CONF_PROACTIVE_MAX_PER_DAY, 1, 50),
     ),
 )
 
 WEB: Final = (
-    Field(key=const.CONF_SEARCH_PROVIDER, selector=choice("search_provider", const.SEARCH_PROVIDERS)),
-    *shown_if(
-        const.CONF_SEARCH_PROVIDER,
-        const.SEARCH_PROVIDERS[1:],
-        Field(key=const.CONF_SEARCH_URL, selector=text(), clean=normalise_url),
-    ),
-    *shown_if(
-        const.CONF_SEARCH_PROVIDER,
-        (const.SEARCH_TAVILY, const.SEARCH_SEARXNG),
-        Field(key=const.CONF_SEARCH_KEY, selector=key(), secret=True),
-    ),
+    Field(const.CONF_SEARCH_PROVIDER, choice("search_provider", const.SEARCH_PROVIDERS)),
+    Field(const.CONF_SEARCH_URL, text(), clean=normalise_url),
+    Field(const.CONF_SEARCH_KEY, key(), secret=True),
     *in_section(
         "external",
         switch(const.CONF_EXTERNAL),
-        *shown_if(
-            const.CONF_EXTERNAL,
-            (True,),
-            Field(key=const.CONF_EXTERNAL_BASE_URL, selector=text(), clean=normalise_url),
-            Field(key=const.CONF_EXTERNAL_API_KEY, selector=key(), secret=True),
-            Field(key=const.CONF_EXTERNAL_MODEL, selector=text(), clean=stripped),
-        ),
+        Field(const.CONF_EXTERNAL_BASE_URL, text(), clean=normalise_url),
+        Field(const.CONF_EXTERNAL_API_KEY, key(), secret=True),
+        Field(const.CONF_EXTERNAL_MODEL, text()),
     ),
     *in_section(
         "fallback",
-        Field(key=const.CONF_FALLBACK_BASE_URL, selector=text(), clean=normalise_url),
-        *shown_if(
-            const.CONF_FALLBACK_BASE_URL,
-            (),
-            Field(key=const.CONF_FALLBACK_API_KEY, selector=key(), secret=True),
-            Field(key=const.CONF_FALLBACK_MODEL, selector=text(), clean=stripped),
-        ),
+        Field(const.CONF_FALLBACK_BASE_URL, text(), clean=normalise_url),
+        Field(const.CONF_FALLBACK_API_KEY, key(), secret=True),
+        Field(const.CONF_FALLBACK_MODEL, text()),
     ),
     *in_section(
         "privacy",
@@ -257,22 +251,13 @@ KEEP_ALIVES: Final = ("5m", "30m", "1h", "24h", ALWAYS)
 REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
 
 PRICES: Final = (const.CONF_PRICE_PROMPT, const.CONF_PRICE_CACHED, const.CONF_PRICE_ANSWER)
-HIGHEST_PRICE: Final = 10_000
-
-
-def _price(key: str) -> Field:
-    return Field(
-        key=key,
-        selector=number(0, HIGHEST_PRICE, 0.001),
-        clean=lambda value: within(float(value), 0, HIGHEST_PRICE),
-    )
 
 
 def keep_alive(key: str) -> Field:
     """Return a field for how long a server keeps its model loaded; servers write always as -1."""
     return Field(
-        key=key,
-        selector=choice("keep_alive", KEEP_ALIVES, free=True),
+        key,
+        choice("keep_alive", KEEP_ALIVES, free=True),
         clean=lambda value: "-1" if value == ALWAYS else clean_duration(value),
         show=lambda value: ALWAYS if value == "-1" else value,
     )
@@ -282,74 +267,51 @@ LLM: Final = (
     fraction_field(const.CONF_TEMPERATURE, 2),
     fraction_field(const.CONF_TOP_P, 1),
     int_field(const.CONF_MAX_TOKENS, 1, 100_000, TOKENS),
-    replace(keep_alive(const.CONF_KEEP_ALIVE), only_ollama=True),
-    replace(int_field(const.CONF_NUM_CTX, 512, 2_000_000, TOKENS), only_ollama=True),
-    Field(
-        key=const.CONF_REASONING_EFFORT,
-        selector=choice("reasoning_effort", REASONING_EFFORTS, free=True),
-        clean=stripped,
-    ),
+    keep_alive(const.CONF_KEEP_ALIVE),
+    int_field(const.CONF_NUM_CTX, 512, 2_000_000, TOKENS),
+    Field(const.CONF_REASONING_EFFORT, choice("reasoning_effort", REASONING_EFFORTS, free=True)),
     switch(const.CONF_STREAMING),
     switch(const.CONF_LOCAL_FALLBACK),
-    *in_section("prices", *map(_price, PRICES)),
+    *in_section("prices", *(Field(key, number(0, 10_000, 0.001)) for key in PRICES)),
     *in_section("requests", int_field(const.CONF_PARALLEL, 1, 64)),
     *in_section(
         "external",
         fraction_field(const.CONF_EXTERNAL_TEMPERATURE, 2),
         int_field(const.CONF_EXTERNAL_MAX_TOKENS, 1, 100_000, TOKENS),
         keep_alive(const.CONF_EXTERNAL_KEEP_ALIVE),
-        Field(key=const.CONF_EXTERNAL_DESCRIPTION, selector=text(multiline=True), clean=stripped),
+        Field(const.CONF_EXTERNAL_DESCRIPTION, text(multiline=True)),
     ),
 )
 
 CONTEXT: Final = (
-    Field(key=const.CONF_CONTEXT_MODE, selector=choice("context_mode", const.CONTEXT_MODES)),
-    Field(
-        key=const.CONF_DIRECT_ENTITIES,
-        selector=EntitySelector(EntitySelectorConfig(multiple=True)),
-        clean=clean_names,
-    ),
+    Field(const.CONF_CONTEXT_MODE, choice("context_mode", const.CONTEXT_MODES)),
+    Field(const.CONF_DIRECT_ENTITIES, EntitySelector(EntitySelectorConfig(multiple=True)), clean=clean_names),
     texts(FIELD_PATTERNS, clean_patterns),
     texts(const.CONF_DIRECT_ATTRIBUTES, clean_attributes),
-    Field(key=const.CONF_CONTEXT_FORMAT, selector=choice("context_format", const.CONTEXT_FORMATS)),
+    Field(const.CONF_CONTEXT_FORMAT, choice("context_format", const.CONTEXT_FORMATS)),
     int_field(const.CONF_MAX_CONTEXT_TOKENS, 1_000, 128_000, TOKENS),
     *in_section("shares", *(int_field(key, 0, 100_000, TOKENS) for key in const.CONF_BUDGETS.values())),
 )
 
 VECTOR_STORE: Final = (
-    Field(
-        key=const.CONF_EMBEDDING_PROVIDER,
-        selector=choice("embedding_provider", const.EMBEDDING_PROVIDERS),
-    ),
-    *shown_if(
-        const.CONF_EMBEDDING_PROVIDER,
-        (const.EMBEDDING_OPENAI, const.EMBEDDING_OLLAMA),
-        Field(key=const.CONF_EMBEDDING_BASE_URL, selector=text(), clean=normalise_url),
-        Field(key=const.CONF_EMBEDDING_MODEL, selector=text(), clean=stripped),
-        Field(key=const.CONF_EMBEDDING_API_KEY, selector=key(), secret=True),
-    ),
-    *shown_if(
-        const.CONF_EMBEDDING_PROVIDER,
-        (const.EMBEDDING_OLLAMA,),
-        keep_alive(const.CONF_EMBEDDING_KEEP_ALIVE),
-    ),
-    Field(key=const.CONF_VECTOR_BACKEND, selector=choice("vector_backend", const.BACKENDS)),
-    *shown_if(
-        const.CONF_VECTOR_BACKEND,
-        (const.BACKEND_CHROMA,),
-        *in_section(
-            "chroma",
-            Field(key=const.CONF_VECTOR_HOST, selector=text(), clean=stripped),
-            int_field(const.CONF_VECTOR_PORT, 1, 65_535),
-            switch(const.CONF_VECTOR_SSL),
-            Field(key=const.CONF_VECTOR_TOKEN, selector=key(), secret=True),
-            Field(key=const.CONF_VECTOR_TENANT, selector=text(), clean=stripped),
-            Field(key=const.CONF_VECTOR_DATABASE, selector=text(), clean=stripped),
-        ),
+    Field(const.CONF_EMBEDDING_PROVIDER, choice("embedding_provider", const.EMBEDDING_PROVIDERS)),
+    Field(const.CONF_EMBEDDING_BASE_URL, text(), clean=normalise_url),
+    Field(const.CONF_EMBEDDING_MODEL, text()),
+    Field(const.CONF_EMBEDDING_API_KEY, key(), secret=True),
+    keep_alive(const.CONF_EMBEDDING_KEEP_ALIVE),
+    Field(const.CONF_VECTOR_BACKEND, choice("vector_backend", const.BACKENDS)),
+    *in_section(
+        "chroma",
+        Field(const.CONF_VECTOR_HOST, text()),
+        int_field(const.CONF_VECTOR_PORT, 1, 65_535),
+        switch(const.CONF_VECTOR_SSL),
+        Field(const.CONF_VECTOR_TOKEN, key(), secret=True),
+        Field(const.CONF_VECTOR_TENANT, text()),
+        Field(const.CONF_VECTOR_DATABASE, text()),
     ),
     *in_section(
         "collections",
-        Field(key=const.CONF_VECTOR_COLLECTION, selector=text(), clean=clean_collection),
+        Field(const.CONF_VECTOR_COLLECTION, text(), clean=clean_collection),
         int_field(const.CONF_VECTOR_TOP_K, 1, 50),
         fraction_field(const.CONF_VECTOR_THRESHOLD, 1),
         texts(const.CONF_COLLECTIONS, clean_collections),
@@ -360,48 +322,33 @@ VECTOR_STORE: Final = (
 
 HISTORY: Final = (
     switch(const.CONF_HISTORY),
-    *shown_if(
-        const.CONF_HISTORY,
-        (True,),
-        int_field(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
-        int_field(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000, TOKENS),
-        switch(const.CONF_HISTORY_PERSIST),
-        int_field(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
-        switch(const.CONF_HISTORY_SUMMARIZE),
-    ),
+    int_field(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
+    int_field(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000, TOKENS),
+    switch(const.CONF_HISTORY_PERSIST),
+    int_field(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
+    switch(const.CONF_HISTORY_SUMMARIZE),
     switch(const.CONF_SESSION_PERSISTENCE),
     int_field(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
 )
 
 _INFLUXDB: Final = (
-    Field(key=const.CONF_INFLUX_VERSION, selector=choice("influxdb_version", const.INFLUX_VERSIONS)),
-    Field(key=const.CONF_INFLUX_URL, selector=text(), clean=normalise_url),
-    Field(key=const.CONF_INFLUX_DATABASE, selector=text(), clean=stripped),
-    *shown_if(
-        const.CONF_INFLUX_VERSION,
-        (const.INFLUX_2,),
-        Field(key=const.CONF_INFLUX_ORG, selector=text(), clean=stripped),
-        Field(key=const.CONF_INFLUX_TOKEN, selector=key(), secret=True),
-    ),
-    *shown_if(
-        const.CONF_INFLUX_VERSION,
-        (const.INFLUX_1,),
-        Field(key=const.CONF_INFLUX_USERNAME, selector=text(), clean=stripped),
-        Field(key=const.CONF_INFLUX_PASSWORD, selector=key(), secret=True),
-    ),
+    Field(const.CONF_INFLUX_VERSION, choice("influxdb_version", const.INFLUX_VERSIONS)),
+    Field(const.CONF_INFLUX_URL, text(), clean=normalise_url),
+    Field(const.CONF_INFLUX_DATABASE, text()),
+    Field(const.CONF_INFLUX_ORG, text()),
+    Field(const.CONF_INFLUX_TOKEN, key(), secret=True),
+    Field(const.CONF_INFLUX_USERNAME, text()),
+    Field(const.CONF_INFLUX_PASSWORD, key(), secret=True),
 )
 
 MEMORY_DETAILS: Final = (
-    Field(
-        key=const.CONF_MEMORY_EXTRACTION_LLM,
-        selector=choice("memory_extraction_llm", const.EXTRACTION_LLMS),
-    ),
+    Field(const.CONF_MEMORY_EXTRACTION_LLM, choice("memory_extraction_llm", const.EXTRACTION_LLMS)),
     fraction_field(const.CONF_MEMORY_MIN_IMPORTANCE, 1),
     int_field(const.CONF_MEMORY_TOP_K, 1, 20),
     int_field(const.CONF_MEMORY_MAX, 10, 10_000),
     fraction_field(const.CONF_MEMORY_DEDUP, 1),
     fraction_field(const.CONF_MEMORY_DECAY, 1),
-    Field(key=const.CONF_MEMORY_COLLECTION, selector=text(), clean=clean_collection),
+    Field(const.CONF_MEMORY_COLLECTION, text(), clean=clean_collection),
     *in_section(
         "kept_for",
         *(span_field(key, days=True) for key in const.CONF_MEMORY_TTL.values()),
@@ -409,26 +356,22 @@ MEMORY_DETAILS: Final = (
     ),
     *in_section(
         "learning",
-        Field(key=const.CONF_LEARNING_SOURCE, selector=choice("learning_source", const.LEARNING_SOURCES)),
-        *shown_if(const.CONF_LEARNING_SOURCE, (const.SOURCE_INFLUXDB,), *_INFLUXDB),
+        Field(const.CONF_LEARNING_SOURCE, choice("learning_source", const.LEARNING_SOURCES)),
+        *_INFLUXDB,
     ),
 )
 
 PROMPT: Final = (
     switch(const.CONF_PROMPT_USE_DEFAULT),
-    *shown_if(
-        const.CONF_PROMPT_USE_DEFAULT,
-        (False,),
-        Field(key=const.CONF_PROMPT_CUSTOM, selector=TemplateSelector(), clean=stripped),
-    ),
+    Field(const.CONF_PROMPT_CUSTOM, TemplateSelector()),
     switch(const.CONF_PROMPT_LABELS),
 )
 
 TOOLS: Final = (
     switch(const.CONF_TOOLS_NATIVE),
     Field(
-        key=const.CONF_TOOLS_DISABLED,
-        selector=choice("tools_disabled", tuple(NATIVE), free=True, multiple=True),
+        const.CONF_TOOLS_DISABLED,
+        choice("tools_disabled", tuple(NATIVE), free=True, multiple=True),
         clean=clean_names,
     ),
     int_field(const.CONF_TOOLS_MAX_CALLS, 1, 50),
@@ -466,7 +409,7 @@ EXPERT: Final[dict[str, tuple[Field, ...]]] = {
 """The pages of the menu for experts."""
 PAGES: Final = {**HOUSEHOLD, **EXPERT}
 LISTED: Final[dict[str, tuple[Field, ...]]] = {
-    "message_rules": (Field(key=const.CONF_PROACTIVE_RULES, selector=ObjectSelector()),)
+    "message_rules": (Field(const.CONF_PROACTIVE_RULES, ObjectSelector()),)
 }
 """Options that are menus of items, each with a form of its own."""
 PLACES: Final = {**PAGES, **LISTED}

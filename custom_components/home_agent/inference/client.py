@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from http import HTTPStatus
 import logging
 import re
@@ -138,39 +138,31 @@ SAME: Final = object()
 """The value that a refused parameter had."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefusableParameter:
-    """A parameter that servers refuse: its names, and what is sent instead, step after step."""
-
-    name: str
-    words: tuple[str, ...] = ()
-    instead: tuple[Body, ...] = ({},)
-    pattern: re.Pattern[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Compile the words."""
-        words = "|".join(map(re.escape, (self.name, *self.words)))
-        object.__setattr__(self, "pattern", lazy_regex(rf"(?<![a-z_]){'(?:' + words + ')'}(?![a-z_])"))
+def _named(*words: str) -> re.Pattern[str]:
+    return lazy_regex(rf"(?<![a-z_])(?:{'|'.join(map(re.escape, words))})(?![a-z_])")
 
 
-# Where a refusal names several, the first row wins: top_p before temperature, as some models take only one.
-PARAMETERS: Final = (
-    RefusableParameter("max_tokens", ("max_completion_tokens",), ({"max_completion_tokens": SAME}, {})),
-    RefusableParameter("stream_options", ("include_usage",)),
-    RefusableParameter("chat_template_kwargs", ("enable_thinking",)),
-    RefusableParameter("reasoning_effort", ("reasoning.effort", "reasoning effort", "reasoning")),
-    RefusableParameter("top_p"),
-    RefusableParameter("temperature"),
-    RefusableParameter(
-        "response_format",
-        ("json_schema", "grammar", "structured output", "structured outputs"),
+# Parameters that servers refuse: how a refusal names them, and what is sent instead, step after step.
+# Where it names several, the first wins: top_p before temperature, as some models take only one.
+PARAMETERS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Body, ...]]]] = {
+    "max_tokens": (_named("max_tokens", "max_completion_tokens"), ({"max_completion_tokens": SAME}, {})),
+    "stream_options": (_named("stream_options", "include_usage"), ({},)),
+    "chat_template_kwargs": (_named("chat_template_kwargs", "enable_thinking"), ({},)),
+    "reasoning_effort": (
+        _named("reasoning_effort", "reasoning.effort", "reasoning effort", "reasoning"),
+        ({},),
+    ),
+    "top_p": (_named("top_p"), ({},)),
+    "temperature": (_named("temperature"), ({},)),
+    "response_format": (
+        _named("response_format", "json_schema", "grammar", "structured output", "structured outputs"),
         ({"response_format": {"type": "json_object"}}, {}),
     ),
-    RefusableParameter("tool_choice", ("tool choice",)),
-    RefusableParameter("think", ("thinking", "think value"), ({"think": True}, {})),
-    RefusableParameter("format"),
-    RefusableParameter("keep_alive", ("keepalive",)),
-)
+    "tool_choice": (_named("tool_choice", "tool choice"), ({},)),
+    "think": (_named("think", "thinking", "think value"), ({"think": True}, {})),
+    "format": (_named("format"), ({},)),
+    "keep_alive": (_named("keep_alive", "keepalive"), ({},)),
+}
 # The order of removal if a server does not say what it refuses.
 _EXTRAS: Final = ("chat_template_kwargs", "stream_options", "reasoning_effort")
 _REFUSALS: Final = lazy_regex(
@@ -187,11 +179,11 @@ _LEARNABLE: Final = (400, 422, 500, 501)
 def adapt(body: Body, steps: dict[str, int]) -> Body:
     """Return the body with the steps taken."""
     body = dict(body)
-    for row in PARAMETERS:
-        if (taken := steps.get(row.name)) and row.name in body:
-            value = body.pop(row.name)
-            body |= {name: value if new is SAME else new for name, new in row.instead[taken - 1].items()}
-            if row.name == "tool_choice" and value == "none":
+    for name, (_, instead) in PARAMETERS.items():
+        if (taken := steps.get(name)) and name in body:
+            value = body.pop(name)
+            body |= {other: value if new is SAME else new for other, new in instead[taken - 1].items()}
+            if name == "tool_choice" and value == "none":
                 body.pop("tools", None)  # the model must not call any
     return body
 
@@ -201,26 +193,21 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
 
     `answer` is the refusal, decoded; `sent` the body before any step.
     """
-    if error.status not in _LEARNABLE:
-        return None
-    rows = [row for row in PARAMETERS if row.name in sent and steps.get(row.name, 0) < len(row.instead)]
     message, parameter, code = server_message(answer)
-    words = f"{code} {message}".lower()
-    if error.kind is ErrorKind.CONTEXT_TOO_LONG:
+    words, is_bad = f"{code} {message}".lower(), error.kind is ErrorKind.BAD_REQUEST
+    refuses = is_bad or (error.kind is ErrorKind.UNAVAILABLE and _REFUSALS.search(words))
+    if error.status not in _LEARNABLE or not refuses:
         return None
-    if parameter and error.kind is ErrorKind.BAD_REQUEST:
-        return _first_named(rows, parameter.lower())
-    if error.kind is ErrorKind.BAD_REQUEST:
-        if (named := _first_named(rows, words)) or not _UNNAMED.search(words):
-            return named
-        names = {row.name for row in rows}
-        return next((name for name in _EXTRAS if name in names), None)
-    refuses = error.kind is ErrorKind.UNAVAILABLE and _REFUSALS.search(words)
-    return _first_named(rows, words) if refuses else None
-
-
-def _first_named(rows: list[RefusableParameter], words: str) -> str | None:
-    return next((row.name for row in rows if row.pattern.search(words)), None)
+    left = [
+        name
+        for name, (_, instead) in PARAMETERS.items()
+        if name in sent and steps.get(name, 0) < len(instead)
+    ]
+    place = parameter.lower() if parameter and is_bad else words
+    named = next((name for name in left if PARAMETERS[name][0].search(place)), None)
+    if named or parameter or not is_bad or not _UNNAMED.search(words):
+        return named
+    return next((name for name in _EXTRAS if name in left), None)
 
 
 _LOGGER: Final = logging.getLogger(__name__)

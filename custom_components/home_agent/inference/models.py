@@ -1,9 +1,7 @@
 """Requests to a model server, its answers and its failures, independent of the dialect."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from enum import IntEnum, StrEnum
 from http import HTTPStatus
 import re
@@ -163,25 +161,7 @@ _SPENT: Final = lazy_regex(r"insufficient_quota|exceeded your current quota|bill
 
 
 SMALLEST_CONTEXT: Final = 256
-_LIMIT_FIELDS: Final = ("n_ctx", "max_model_len")
-_COUNTED_FIELDS: Final = ("n_prompt_tokens",)
-# The first that fits wins. Between the words and the number may be "is", "of only", brackets and the like.
-_LIMITS: Final = (
-    lazy_regex(r"maximum number of tokens allowed\D{0,20}(\d{1,9})"),
-    lazy_regex(r"> (\d{1,9}) maximum"),
-    lazy_regex(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d{1,9})"),
-    lazy_regex(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d{1,9})"),
-    lazy_regex(r"(?:limit|maximum)(?: is| of|:)? (\d{1,9})"),
-)
-_COUNTED: Final = (
-    lazy_regex(r"(?<!\d)(\d{1,9}) (?:tokens )?in the messages"),
-    lazy_regex(r"resulted in (\d{1,9})"),
-    lazy_regex(
-        r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d{1,9})"
-    ),
-    lazy_regex(r"requested (\d{1,9})"),
-)
-_THOUSANDS: Final = lazy_regex(r"(?<=\d),(?=\d{3}\b)")
+_NUMBER: Final = lazy_regex(r"(?<![\w/.,-])(?:\d{1,3}(?:,\d{3})+|\d{3,9})(?![\w/-])")
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
@@ -250,14 +230,8 @@ def from_answer(
     numbered = [str(status)] if status else []
     named = [code] if _CODE.fullmatch(code) and code != str(status) else []
     plain = " ".join(["the server answered with", *(numbered + named or ["an error"])])
-    too_long = kind is ErrorKind.CONTEXT_TOO_LONG
-    limit = counted = None
-    if too_long:  # the tokens that the server allows and those it counted, as far as it named them
-        error = body.get("error") if isinstance(body, Mapping) else None
-        fields = error if isinstance(error, Mapping) else {}
-        words = _THOUSANDS.sub("", message.lower())
-        limit = _field(fields, _LIMIT_FIELDS) or _first_number(_LIMITS, words)
-        counted = _field(fields, _COUNTED_FIELDS) or _first_number(_COUNTED, words)
+    is_too_long = kind is ErrorKind.CONTEXT_TOO_LONG
+    limit, counted = _token_numbers(body, message) if is_too_long else (None, None)
     return ModelServerError(
         kind,
         shorten(detail, secrets),
@@ -281,39 +255,29 @@ def in_stream(body: Any, *, secrets: Iterable[str] = ()) -> ModelServerError:
 
 
 def retry_seconds(headers: Any) -> float | None:
-    """Return the seconds that Retry-After asks for, given as a number or as a date."""
-    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after")
-    if value is None or (seconds := _number(value)) is not None:
-        return seconds if value is not None else None
+    """Return the seconds that Retry-After asks for; None where it is missing or a date."""
     try:
-        moment = parsedate_to_datetime(value)
+        seconds = float(headers.get("retry-after") or "")
     except ValueError:
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    return seconds if 0 <= seconds < float("inf") else None
 
 
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value or "")
-    except ValueError:
-        return None
-    return number if 0 <= number < float("inf") else None
+def _token_numbers(body: Any, message: str) -> tuple[int | None, int | None]:
+    """Return the tokens that a server allows, and those that it counted, as far as it names them.
 
-
-def _field(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    values = (fields.get(name) for name in names)
-    return next((value for value in values if isinstance(value, int) and value >= SMALLEST_CONTEXT), None)
-
-
-def _first_number(patterns: Sequence[re.Pattern[str]], words: str) -> int | None:
-    for pattern in patterns:
-        if (match := pattern.search(words)) and int(match[1]) >= SMALLEST_CONTEXT:
-            return int(match[1])
-    return None
+    In words, the largest number is what was too much, and the first smaller one the limit.
+    """
+    error = body.get("error") if isinstance(body, Mapping) else None
+    fields = error if isinstance(error, Mapping) else {}
+    named = [fields.get(name) for name in ("n_ctx", "n_prompt_tokens")]
+    if all(type(value) is int and value >= SMALLEST_CONTEXT for value in named):
+        return named[0], named[1]
+    numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(message)]
+    numbers = [number for number in numbers if number >= SMALLEST_CONTEXT]
+    largest = max(numbers, default=None)
+    limit = next((number for number in numbers if largest is not None and number < largest), None)
+    return (largest, None) if limit is None else (limit, largest)
 
 
 class Priority(IntEnum):
@@ -464,12 +428,10 @@ class Delta:
 
 
 class Probe(NamedTuple):
-    """What a server says of itself; None is unknown. `context_size` is in tokens."""
+    """What a model can do; None is unknown. `context_size` is in tokens."""
 
-    models: list[str]
     tool_calling: bool | None
     context_size: int | None
-    dialect: Dialect
 
 
 @dataclass(slots=True)

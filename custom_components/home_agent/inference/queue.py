@@ -27,7 +27,7 @@ MAX_INTERRUPTED: Final = 3
 GUESSED_SLOTS: Final = 4
 """Requests at a time to a server that does not tell how many it answers."""
 MANY_SLOTS: Final = 8
-"""Requests at a time to servers that answer many."""
+"""Requests at a time to a server outside the home."""
 
 _THIS_MACHINE: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -71,10 +71,8 @@ class ServerQueue:
     """The requests to one server: as many run as it answers at a time, the others wait in turn."""
 
     def __init__(self) -> None:
-        self.slots = GUESSED_SLOTS
-        self.exact = False
-        self.known = False
-        """Whether somebody has found out the number of slots."""
+        self.slots: int | None = None
+        """How many requests the server answers at a time, where that is known."""
         self._wanted: dict[str, int] = {}
         self._running: set[Place] = set()
         self._waiting: list[Place] = []
@@ -92,12 +90,7 @@ class ServerQueue:
     @property
     def limit(self) -> int:
         """Return how many requests are sent at a time."""
-        return min(self._wanted.values(), default=self.slots)
-
-    def learn(self, slots: int, *, exact: bool) -> None:
-        """Remember how many requests the server answers at a time."""
-        self.slots, self.exact, self.known = max(1, slots), exact, True
-        self._fill()
+        return min(self._wanted.values(), default=self.slots or GUESSED_SLOTS)
 
     def want(self, agent: str, slots: int | None) -> None:
         """Set the number that the options of an agent name; None removes it. The smallest one counts."""
@@ -160,17 +153,18 @@ class ServerQueue:
 
     def _fill(self) -> None:
         """Start those whose turn it is, and interrupt work in the background for people."""
+        is_known = bool(self.slots or self._wanted)
         while self._waiting:
             place, count = min(self._waiting, key=lambda waiting: waiting.order), len(self._running)
             room = self.limit
             if place.caller.priority is not Priority.PERSON:  # a slot is left for people
-                room = max(1, self.limit - 1) if self.exact or self._wanted else 1
+                room = max(1, self.limit - 1) if is_known else 1
             if count >= room:
                 break
             self._waiting.remove(place)
             self._start(place)
         # A server of unknown size may have one slot only.
-        others = self._waiting if self.exact or self._wanted else [*self._waiting, *self._running]
+        others = self._waiting if is_known else [*self._waiting, *self._running]
         if any(place.caller.priority is Priority.PERSON for place in others):
             for place in self._running:
                 place.interrupt()

@@ -26,12 +26,9 @@ QUOTED_BYTES: Final = 80
 DONE: Final = object()
 """What `feed` returns in place of an object for `[DONE]`."""
 
-_NEWLINE: Final = 0x0A
-_RETURN: Final = 0x0D
 _TOO_LONG: Final = "a line of the answer is too long"
 _DONE_MARK: Final = b"[DONE]"
 _BOM: Final = b"\xef\xbb\xbf"
-_LINE_END: Final = lazy_regex(rb"[\r\n]")
 _FIELD: Final = lazy_regex(rb"(?:event|id|retry)\s*:|:")
 
 
@@ -72,7 +69,6 @@ class JSONReader:
         self._pending = bytearray()
         self._is_event = False
         self._started = False
-        self._skip_newline = False
 
     @property
     def empty(self) -> bool:
@@ -109,11 +105,8 @@ class JSONReader:
         buffer = self._buffer
         buffer += chunk
         start = 0
-        while match := _LINE_END.search(buffer, max(self._scanned, start)):
-            end = match.start()
-            if not (self._skip_newline and end == start and buffer[end] == _NEWLINE):
-                self._line(bytes(buffer[start:end]), found)
-            self._skip_newline = buffer[end] == _RETURN
+        while (end := buffer.find(b"\n", max(self._scanned, start))) >= 0:
+            self._line(bytes(buffer[start:end]), found)
             start = end + 1
         del buffer[:start]
         self._scanned = len(buffer)
@@ -366,36 +359,32 @@ async def fetch(
 
 
 # In this order: the first class an exception is of decides.
-_FAILURES: Final[tuple[tuple[type[Exception], ErrorKind, str], ...]] = (
-    (aiohttp.ConnectionTimeoutError, ErrorKind.TIMEOUT, "the server does not accept the connection in time"),
-    (TimeoutError, ErrorKind.TIMEOUT, "the server does not answer in time"),
+_FAILURES: Final[tuple[tuple[tuple[type[Exception], ...], ErrorKind, str], ...]] = (
     (
-        aiohttp.ClientConnectorCertificateError,
-        ErrorKind.UNAVAILABLE,
-        "the server's certificate is not trusted",
+        (aiohttp.ConnectionTimeoutError,),
+        ErrorKind.TIMEOUT,
+        "the server does not accept the connection in time",
     ),
-    (aiohttp.ClientSSLError, ErrorKind.UNAVAILABLE, "no secure connection to the server"),
-    (ssl.SSLError, ErrorKind.UNAVAILABLE, "no secure connection to the server"),
-    (aiohttp.ClientConnectorDNSError, ErrorKind.UNAVAILABLE, "the server's name is not known"),
-    (aiohttp.ClientConnectorError, ErrorKind.UNAVAILABLE, "cannot connect to the server"),
+    ((TimeoutError,), ErrorKind.TIMEOUT, "the server does not answer in time"),
     (
-        aiohttp.ServerDisconnectedError,
+        (aiohttp.ClientSSLError, aiohttp.ClientConnectorCertificateError, ssl.SSLError),
         ErrorKind.UNAVAILABLE,
-        "the server closed the connection without an answer",
+        "no secure connection to the server: is its certificate trusted?",
     ),
-    (aiohttp.InvalidURL, ErrorKind.BAD_REQUEST, "the server's address is not valid"),
-    (aiohttp.ClientResponseError, ErrorKind.MALFORMED, "the server does not speak HTTP"),
-    (aiohttp.ClientError, ErrorKind.UNAVAILABLE, "the connection to the server broke"),
-    (OSError, ErrorKind.UNAVAILABLE, "the connection to the server broke"),
-    (_TooLargeError, ErrorKind.MALFORMED, "the answer is too large"),
-    (ValueError, ErrorKind.BAD_REQUEST, "address, key or headers hold characters that cannot be sent"),
+    ((aiohttp.ClientConnectorDNSError,), ErrorKind.UNAVAILABLE, "the server's name is not known"),
+    ((aiohttp.ClientConnectorError,), ErrorKind.UNAVAILABLE, "cannot connect to the server"),
+    ((aiohttp.InvalidURL,), ErrorKind.BAD_REQUEST, "the server's address is not valid"),
+    ((aiohttp.ClientResponseError,), ErrorKind.MALFORMED, "the server does not speak HTTP"),
+    ((aiohttp.ClientError, OSError), ErrorKind.UNAVAILABLE, "the connection to the server broke"),
+    ((_TooLargeError,), ErrorKind.MALFORMED, "the answer is too large"),
+    ((ValueError,), ErrorKind.BAD_REQUEST, "address, key or headers hold characters that cannot be sent"),
 )
 
 
 def failure(err: Exception, secrets: Iterable[str]) -> ModelServerError:
     """Return the error for an exception of the HTTP client."""
     kind, detail = next(
-        ((kind, detail) for class_, kind, detail in _FAILURES if isinstance(err, class_)),
+        ((kind, detail) for classes, kind, detail in _FAILURES if isinstance(err, classes)),
         (ErrorKind.UNAVAILABLE, "the connection is closed"),
     )
     if isinstance(err, aiohttp.ClientConnectorError):

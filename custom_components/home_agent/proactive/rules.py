@@ -61,12 +61,6 @@ type StateTest = Callable[[State], bool | None]
 """Returns whether a state matches; None if the state does not decide it."""
 WET: Final = frozenset({"hail", "lightning-rainy", "pouring", "rainy", "snowy-rainy"})
 """Conditions of the weather in which it rains in."""
-DOMAINS: Final[Mapping[str, frozenset[str]]] = {
-    RAIN: frozenset({"weather", "sensor"}),
-    NOBODY: frozenset({"person"}),
-    NIGHT: frozenset(),
-}
-"""The domains on whose states each condition depends; night depends on the clock."""
 
 
 def _shows(*states: str) -> StateTest:
@@ -237,46 +231,29 @@ def read_rules(stored: Iterable[Mapping[str, Any]]) -> list[ProactiveRule]:
     return rules
 
 
-class Conditions:
-    """Evaluates conditions; None if the result is not known."""
+@callback
+def holds(hass: HomeAssistant, condition: str | None, night: QuietHours) -> bool | None:
+    """Return whether a condition holds, None if that is not known; no condition always holds."""
+    if condition is None:
+        return True
+    if condition == NIGHT:
+        return night.holds(dt_util.utcnow())
+    if condition == RAIN:
+        reports = [
+            state for state in hass.states.async_all(("weather", "sensor")) if _reports_rain(hass, state)
+        ]
+        wet = (
+            state.state in WET if state.domain == "weather" else (as_number(state.state) or 0.0) > 0
+            for state in reports
+        )
+        return any(wet) if reports else None
+    places = [state.state for state in hass.states.async_all("person")]
+    if STATE_HOME in places:
+        return False
+    return None if not places or GONE.intersection(places) else True
 
-    def __init__(self, hass: HomeAssistant, hours: QuietHours) -> None:
-        self._hass = hass
-        self.night: Final = hours.night
 
-    @callback
-    def holds(self, condition: str | None) -> bool | None:
-        """Return whether a condition holds; no condition always holds."""
-        if condition is None:
-            return True
-        if condition == NIGHT:
-            return self.night.holds(dt_util.utcnow())
-        if condition == RAIN:
-            reports = [state for state in self.states(RAIN) if state.state not in GONE]
-            wet = (
-                state.state in WET if state.domain == "weather" else (as_number(state.state) or 0.0) > 0
-                for state in reports
-            )
-            return any(wet) if reports else None
-        places = [state.state for state in self._hass.states.async_all("person")]
-        if STATE_HOME in places:
-            return False
-        return None if not places or GONE.intersection(places) else True
-
-    @callback
-    def matters(self, condition: str, state: State) -> bool:
-        """Return whether a condition depends on an entity."""
-        if state.domain not in DOMAINS[condition]:
-            return False
-        if condition == NOBODY:
-            return True
-        is_rain = state.attributes.get(ATTR_DEVICE_CLASS) == SensorDeviceClass.PRECIPITATION_INTENSITY
-        return (is_rain or state.domain == "weather") and is_exposed(self._hass, state.entity_id)
-
-    @callback
-    def states(self, condition: str | None) -> list[State]:
-        """Return the states on which a condition depends."""
-        if condition is None or not DOMAINS[condition]:
-            return []
-        found = self._hass.states.async_all(DOMAINS[condition])
-        return [state for state in found if self.matters(condition, state)]
+def _reports_rain(hass: HomeAssistant, state: State) -> bool:
+    kind = state.attributes.get(ATTR_DEVICE_CLASS)
+    is_about_rain = state.domain == "weather" or kind == SensorDeviceClass.PRECIPITATION_INTENSITY
+    return is_about_rain and state.state not in GONE and is_exposed(hass, state.entity_id)

@@ -157,7 +157,9 @@ class ProactiveState:
     def restore(self, stored: Mapping[str, Any]) -> None:
         """Restore stored data. Raises KeyError, TypeError or ValueError for invalid data."""
         self.watches = {
-            (str(rule), str(entity_id)): Watch(_moment(since), bool(notified), _moment(begun))
+            (str(rule), str(entity_id)): Watch(
+                since and read_moment(since), bool(notified), begun and read_moment(begun)
+            )
             for rule, entity_id, since, notified, begun in stored["watches"][-MAX_WATCHES:]
         }
         for item in stored["suggestions"]:
@@ -174,8 +176,3 @@ class ProactiveStore(EntryStore[ProactiveState]):
 
     def __init__(self, hass: HomeAssistant) -> None:
         super().__init__(hass, STORE_KEY, ProactiveState)
-
-
-def _moment(text: object) -> datetime | None:
-    """Return a stored moment. Raises TypeError or ValueError for invalid data."""
-    return None if text is None else read_moment(text)

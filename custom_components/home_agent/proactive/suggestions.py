@@ -1,7 +1,7 @@
 """Suggestions: habits are offered as automations, and made only when an administrator says yes."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final
@@ -111,7 +111,7 @@ MAX_OPEN: Final = 3
 SEVERAL: Final = 2
 """Persons of a household in which one has something to keep from another."""
 BUTTON: Final = "HOME_AGENT_SUGGESTION"
-BUTTONS: Final = (SuggestionAnswer.ACCEPT, SuggestionAnswer.PREVIEW, SuggestionAnswer.REJECT)
+BUTTONS: Final = (SuggestionAnswer.ACCEPT, SuggestionAnswer.REJECT)
 ISSUE: Final = "suggestion"
 """The key of the repair issue in which administrators answer."""
 SETTLES: Final[Mapping[SuggestionAnswer, SuggestionState]] = {
@@ -335,13 +335,23 @@ class Suggestions:
                 "expires_at": suggestion.expires_at.isoformat(),
             },
         )
+        message = f"{suggestion.text} {ask}\n\n{suggestion.words}"
+        buttons = [
+            {
+                "action": f"{BUTTON}_{answer.name}_{suggestion.id}",
+                "title": await self._phrase(f"suggest_{answer.value}"),
+                # The phone has to be unlocked for a yes.
+                **({"authenticationRequired": True} if answer is SuggestionAnswer.ACCEPT else {}),
+            }
+            for answer in BUTTONS
+        ]
         await self._messenger.async_send(
             _tag(suggestion),
-            f"{suggestion.text} {ask}",
+            message,
             await self._async_asked(whose),
-            shown=f"{suggestion.text} {ask}\n\n{suggestion.words}\n\n{how}",
+            shown=f"{message}\n\n{how}",
             openly=self._is_shown(whose),
-            buttons=await self._async_buttons(suggestion, BUTTONS),
+            buttons=buttons,
         )
 
     async def _async_asked(self, whose: str | None) -> list[str]:
@@ -362,51 +372,27 @@ class Suggestions:
         """Return whether everyone may read a question: not if it concerns one of several persons."""
         return whose is None or sum(1 for _ in persons(self._hass)) < SEVERAL
 
-    async def _async_buttons(
-        self, suggestion: Suggestion, answers: Iterable[SuggestionAnswer]
-    ) -> list[dict[str, Any]]:
-        """Return the buttons; the phone has to be unlocked for a yes."""
-        return [
-            {
-                "action": f"{BUTTON}_{answer.name}_{suggestion.id}",
-                "title": await self._phrase(f"suggest_{answer.value}"),
-                **({"authenticationRequired": True} if answer is SuggestionAnswer.ACCEPT else {}),
-            }
-            for answer in answers
-        ]
-
     async def _async_pressed(self, user: User, button: str, _reply: str) -> None:
-        kind, _, rest = button.removeprefix(f"{BUTTON}_").partition("_")
-        is_known = kind in {answer.name for answer in BUTTONS} and rest in self._state.suggestions
-        if not (is_known and user.is_admin):
+        kind, _, suggestion_id = button.removeprefix(f"{BUTTON}_").partition("_")
+        suggestion = self._state.suggestions.get(suggestion_id)
+        if suggestion is None or kind not in {answer.name for answer in BUTTONS} or not user.is_admin:
             return
-        whose = self._state.suggestions[rest].kind.person
         try:
-            suggestion = await self.async_answer(rest, SuggestionAnswer[kind], user)
+            await self.async_answer(suggestion_id, SuggestionAnswer[kind], user)
         except HomeAssistantError as err:
             LOGGER.info("The answer of a phone has no effect: %s", err)
-            await self._async_reply(whose, f"reply_{rest[-8:]}", str(err))
-            return
-        if suggestion.state is SuggestionState.OPEN:
-            message = f"{suggestion.words}\n\n{suggestion.yaml}"
-            buttons = await self._async_buttons(
-                suggestion, (SuggestionAnswer.ACCEPT, SuggestionAnswer.REJECT)
-            )
-            await self._async_reply(whose, _tag(suggestion), message, buttons)
-        elif suggestion.state is SuggestionState.ACCEPTED:
-            done = await self._phrase("done_automation", name=suggestion.config["alias"])
-            await self._async_reply(whose, f"reply_{rest[-8:]}", done)
-
-    async def _async_reply(
-        self, whose: str | None, tag: str, message: str, buttons: Sequence[Mapping[str, Any]] = ()
-    ) -> None:
+            message = str(err)
+        else:
+            if suggestion.state is not SuggestionState.ACCEPTED:
+                return
+            message = await self._phrase("done_automation", name=suggestion.config["alias"])
+        whose = suggestion.kind.person
         await self._messenger.async_send(
-            tag,
+            f"reply_{suggestion_id[-8:]}",
             message,
             await self._async_asked(whose),
             asked_for=True,
             openly=self._is_shown(whose),
-            buttons=buttons,
         )
 
     def _is_free(self, config: Mapping[str, Any], user: User | None, speaker: Speaker) -> bool:

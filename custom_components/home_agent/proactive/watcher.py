@@ -1,19 +1,18 @@
 """RuleWatcher: tracks the entities of the rules and sends a message when a rule has held for long enough."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
-from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HassJob, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.debounce import Debouncer
 from homeassistant.helpers.event import (
-    async_track_point_in_utc_time,
     async_track_state_change_event,
-    async_track_time_change,
+    async_track_time_interval,
 )
 from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
@@ -30,7 +29,7 @@ from ..tools.automating.kept import OwnAutomations
 from ..tools.guard import Guard
 from .briefing import Brief, Briefings, read_briefings
 from .messenger import Messenger, speakable
-from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule, read_rules
+from .rules import MIN_RUN, OWN_RULE, ProactiveRule, holds, read_rules
 from .state import ProactiveState, Watch
 from .suggestions import Suggestions
 
@@ -38,8 +37,8 @@ SECONDS: Final = 900.0
 """How long a question of a rule waits for an answer."""
 UNANSWERED: Final = frozenset({None, ActionOutcome.EXPIRED, ActionOutcome.WRONG_PIN})
 """Outcomes after which the message of the rule is sent instead. None: nobody could be asked."""
-COLLECT_SECONDS: Final = 3
-"""How long the watcher collects parts of the same message."""
+LOOK_EACH: Final = timedelta(seconds=10)
+"""How often what is due is told. What belongs together goes into one message."""
 RESCAN_SECONDS: Final = 10
 """Delay between a change of the registries or of exposure and the next search for entities to watch."""
 MAX_NAMED: Final = 6
@@ -68,46 +67,30 @@ class RuleWatcher:
         self._messenger = messenger
         self._house = house
         self._asker = asker
-        self._conditions = Conditions(hass, messenger.quiet)
         self._watched: dict[str, frozenset[str]] = {}
         """By the key of a rule."""
         self._questions: dict[str, asyncio.Task[None]] = {}
         """The open question of each rule."""
-        self._next: dict[str, datetime] = {}
-        """When something of a rule becomes due."""
         self._ends: list[CALLBACK_TYPE] = []
         self._untrack: CALLBACK_TYPE | None = None
-        self._wake: CALLBACK_TYPE | None = None
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start watching; return a function that stops it."""
-
-        @callback
-        def hours_changed(_now: datetime) -> None:
-            """Look at all rules as night or quiet hours begin or end; drop entities that no longer exist."""
-            for key in [key for key in self._state.watches if self._hass.states.get(key[1]) is None]:
-                del self._state.watches[key]
-            self._look(self._rules)
-
-        def debounced(seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> Debouncer[Any]:
-            made = Debouncer[Any](
-                self._hass, LOGGER, cooldown=seconds, immediate=False, function=work, background=True
-            )
-            self._ends.append(made.async_shutdown)
-            return made
-
-        self._sending = debounced(COLLECT_SECONDS, self._async_send_due)
-        scanning = debounced(RESCAN_SECONDS, self._async_rescan)
-        night, quiet = self._conditions.night, self._messenger.quiet
-        self._ends += [
+        if not self._rules:
+            return lambda: None
+        scanning = Debouncer(
+            self._hass,
+            LOGGER,
+            cooldown=RESCAN_SECONDS,
+            immediate=False,
+            function=self._async_rescan,
+            background=True,
+        )
+        self._ends = [
+            scanning.async_shutdown,
             self._house.async_listen(scanning.async_schedule_call),
-            *(
-                async_track_time_change(
-                    self._hass, hours_changed, hour=at.hour, minute=at.minute, second=at.second
-                )
-                for at in {night.start, night.end, quiet.end}
-            ),
+            async_track_time_interval(self._hass, self._async_send_due, LOOK_EACH, cancel_on_shutdown=True),
         ]
         scan = self._hass.async_create_background_task(self._async_rescan(), "home_agent rules")
 
@@ -115,10 +98,10 @@ class RuleWatcher:
         def stop() -> None:
             for task in (scan, *self._questions.values()):
                 task.cancel()
-            for end in (*self._ends, self._untrack, self._wake):
+            for end in (*self._ends, self._untrack):
                 if end is not None:
                     end()
-            self._ends, self._untrack, self._wake = [], None, None
+            self._ends, self._untrack = [], None
 
         return stop
 
@@ -128,14 +111,9 @@ class RuleWatcher:
         if not self._ends:
             return
         self._watched = {key: self._covered(rule, house) for key, rule in self._rules.items()}
-        relevant = {
-            state.entity_id
-            for condition in {rule.template.condition for rule in self._rules.values()}
-            for state in self._conditions.states(condition)
-        }
         if self._untrack is not None:
             self._untrack()
-        followed = relevant.union(*self._watched.values())
+        followed = frozenset().union(*self._watched.values())
         self._untrack = async_track_state_change_event(self._hass, followed, self._changed)
         self._look(self._rules)
 
@@ -159,46 +137,21 @@ class RuleWatcher:
 
     @callback
     def _changed(self, event: Event[EventStateChangedData]) -> None:
-        """An entity changed: look at the rules about it, and at those that depend on it."""
-        old, new = event.data["old_state"], event.data["new_state"]
-        if (state := new or old) is None or (old is not None and new is not None and old.state == new.state):
-            return
-        self._look(
-            key
-            for key, rule in self._rules.items()
-            if state.entity_id in self._watched.get(key, ())
-            or ((condition := rule.template.condition) and self._conditions.matters(condition, state))
-        )
+        old, new, entity_id = event.data["old_state"], event.data["new_state"], event.data["entity_id"]
+        if old is None or new is None or old.state != new.state:
+            self._look(key for key, watched in self._watched.items() if entity_id in watched)
 
     @callback
     def _look(self, keys: Iterable[str]) -> None:
-        """Bring the watches of rules up to date, and have told what is due, now or when its time comes."""
-        now, is_due = dt_util.utcnow(), False
+        """Bring the watches of rules up to date."""
+        now = dt_util.utcnow()
         for key in keys:
-            moments = [at for _, at in self._moments(self._rules[key], now)]
-            is_due = is_due or any(at <= now for at in moments)
-            self._next.pop(key, None)
-            if later := [at for at in moments if at > now]:
-                self._next[key] = min(later)
-        if is_due:  # others that become due in the next seconds go into the same message
-            self._sending.async_schedule_call()
-        if self._wake is not None:
-            self._wake()
-            self._wake = None
-
-        @callback
-        def wake(now: datetime) -> None:
-            self._wake = None
-            self._look([key for key, at in self._next.items() if at <= now])
-
-        if self._next:
-            job = HassJob(wake, cancel_on_shutdown=True)
-            self._wake = async_track_point_in_utc_time(self._hass, job, min(self._next.values()))
+            self._moments(self._rules[key], now)
 
     @callback
     def _moments(self, rule: ProactiveRule, now: datetime) -> list[tuple[str, datetime]]:
         """Return the entities of a rule that are to be told about, with the times when they are due."""
-        condition = self._conditions.holds(rule.template.condition)
+        condition = holds(self._hass, rule.template.condition, self._messenger.quiet.night)
         watched = sorted(self._watched.get(rule.key, ()))
         moments = ((each, self._moment(rule, each, now, condition=condition)) for each in watched)
         return [(entity_id, at) for entity_id, at in moments if at is not None]
@@ -236,8 +189,8 @@ class RuleWatcher:
         if rule.template.ends and runs:
             begun = watch.begun if watch is not None and watch.begun and not watch.notified else now
             self._state.watches[key] = Watch(begun=begun)
-        elif watch is None:
-            return
+        if watch == self._state.watches.get(key):
+            return  # it goes on, or there was none
         self._state.changed()
         others = (other for other_key, other in self._state.watches.items() if other_key[0] == rule.key)
         if watch is not None and watch.notified and not any(other.notified for other in others):
@@ -246,10 +199,9 @@ class RuleWatcher:
             clearing = self._messenger.async_clear(_tag(rule), self._persons(rule))
             self._hass.async_create_task(clearing, "home_agent notification")
 
-    async def _async_send_due(self) -> None:
+    async def _async_send_due(self, now: datetime) -> None:
         """Send the messages that are due, one for each rule; what may not be sent now waits."""
         for key, rule in self._rules.items():
-            now = dt_util.utcnow()
             due = [entity_id for entity_id, at in self._moments(rule, now) if at <= now]
             if not due or not self._messenger.may_send(now, urgent=rule.urgent):
                 continue

@@ -96,14 +96,6 @@ class ChromaAPI:
         except (LookupError, TypeError, ValueError) as err:
             raise _unreadable() from err
 
-    async def version(self) -> str:
-        """Return the version of the server; MISSING if it is not a Chroma server, or older than 0.6."""
-        return str(await self._request("GET", "/version"))
-
-    async def find_tenant(self) -> None:
-        """Ask for the tenant; MISSING if there is none of this name."""
-        await self._request("GET", f"/tenants/{_part(self._address.tenant)}")
-
     async def ask(self, method: str, path: str = "", body: Mapping[str, Any] | None = None) -> Any:
         """Return the answer to a request about the database."""
         return await self._request(method, self._database + path, body)

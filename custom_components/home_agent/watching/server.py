@@ -12,7 +12,6 @@ from ..connection import endpoint
 from ..const import CONF_BASE_URL, CONF_MODEL, CONF_PARALLEL, LOGGER
 from ..inference.client import PRIMARY
 from ..inference.models import ErrorKind, ModelServerError, scrub
-from ..inference.probing import learn_slots
 from ..issues import report, withdraw
 from ..runtime import HomeAgentConfigEntry
 
@@ -88,7 +87,6 @@ class ServerWatch:
         try:
             models = await self._async_models()
             self._answered()
-            await learn_slots(self._router.primary, models)
             self._models = [model["id"] for model in models]
         except ModelServerError as err:
             self._failed(err)

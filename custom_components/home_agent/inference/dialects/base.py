@@ -26,8 +26,11 @@ from ..models import (
     ToolCall,
 )
 
-_HOST: Final = lazy_regex(r"[^\s/?#@]+")
-_PASTED: Final = ("/chat/completions", "/completions", "/embeddings", "/models", "/api/chat", "/api/generate")
+_HOST: Final = lazy_regex(r"(?=[.:%-]*\w)[\w.:%-]+")
+_PASTED: Final = (
+    *("/chat/completions", "/completions", "/embeddings", "/models", "/responses"),
+    *("/api/chat", "/api/generate", "/api/tags", "/api/version"),
+)
 _AZURE: Final = (
     ".openai.azure.com",
     ".services.ai.azure.com",
@@ -64,10 +67,10 @@ def parse_address(base_url: str) -> URL:
     url = URL(text if "://" in text else f"http://{text}").with_fragment(None)
     if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.host or ""):
         raise ValueError("not an http address")
-    path = url.path.rstrip("/")
+    path = url.raw_path.rstrip("/")
     for suffix in _PASTED:
         path = path.removesuffix(suffix)
-    return url.with_path(path or "/").with_query(url.query)
+    return url.with_path(path.rstrip("/") or "/", encoded=True).with_query(url.query)
 
 
 @lru_cache(maxsize=256)
