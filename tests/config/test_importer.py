@@ -315,3 +315,17 @@ def test_parts_of_a_request() -> None:
     }
     (note,) = converted({**function, "authentication": "digest"}).left
     assert note == ("import_unknown_type", {"name": "t", "type": "rest, digest"})
+
+
+def test_json_stays_json() -> None:
+    """A quotation mark in an argument then adds no field to what is sent."""
+    function = {
+        "type": "rest",
+        "resource": "https://tasks.example.com/v1",
+        "method": "POST",
+        "headers": {"Content-Type": "application/json"},
+        "payload_template": '{"title": "{{ title }}", "tags": ["{{ tag }}!"]}',
+    }
+    handler = converted(function).tools[0]["handler"]
+    assert handler["json"] == {"title": "{{ (title) | string }}", "tags": ["{{ tag }}!"]}
+    assert handler.keys().isdisjoint(("headers", "body"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from itertools import count
+import json
 from pathlib import Path
 import re
 from typing import Any, Final
@@ -30,6 +31,7 @@ from ..inference.models import Dialect
 from ..regex import lazy_regex
 from ..texts import without_embeds
 from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools
+from ..tools.custom.base import SINGLE
 from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
 from ..tools.native import NATIVE
 from .fields import Checked, async_language, check
@@ -179,13 +181,38 @@ def _rest(function: Mapping[str, Any]) -> dict[str, Any]:
         "method": method if method != "GET" else None,
         "headers": headers,
         "query": function.get("params"),
-        "body": function.get("payload_template") or function.get("payload"),
+        **_body(function, headers),
         "auth": auth,
         "response": {"template": answer} if answer else None,
         "timeout": min(max(seconds, 1), MAX_SECONDS) if isinstance(seconds, (int, float)) else None,
     }
     handler = {"type": "rest"} | {key: part for key, part in parts.items() if part}
     return handler | ({"verify_ssl": False} if function.get("verify_ssl") is False else {})
+
+
+def _body(function: Mapping[str, Any], headers: dict[str, Any]) -> dict[str, Any]:
+    """Return the body; JSON stays JSON, so that a quotation mark in an argument cannot break it."""
+    payload = function.get("payload_template") or function.get("payload")
+    types = [name for name in headers if str(name).lower() == "content-type"]
+    if all("json" in str(headers[name]).lower() for name in types):
+        try:
+            content = json.loads(payload or "")
+        except ValueError, TypeError:
+            return {"body": payload}
+        for name in types:
+            del headers[name]
+        return {"json": _as_texts(content)}
+    return {"body": payload}
+
+
+def _as_texts(value: Any) -> Any:
+    """Return JSON whose templates give texts, as they did between quotation marks."""
+    if isinstance(value, Mapping):
+        return {key: _as_texts(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_as_texts(part) for part in value]
+    single = SINGLE.fullmatch(value) if isinstance(value, str) else None
+    return f"{{{{ ({single[1].strip()}) | string }}}}" if single else value
 
 
 def _credentials(function: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
