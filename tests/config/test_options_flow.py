@@ -190,8 +190,9 @@ async def _keeps_a_secret(
     before = await page(hass, entry, name)
     assert KEY not in str(before["data_schema"])
     assert shown(before)[key] == SAVED
-    await save(hass, entry, name, {**typed, key: SAVED})
-    assert dict(entry.options) == {key: KEY, **typed}
+    for secret in (SAVED, SAVED + KEY):
+        await save(hass, entry, name, {**typed, key: secret})
+        assert dict(entry.options) == {key: KEY, **typed}
     await save(hass, entry, name, {**typed, key: "  "})
     assert dict(entry.options) == typed
 

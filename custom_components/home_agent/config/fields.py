@@ -438,7 +438,8 @@ def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str
         value = typed.get(field.key)
         if field.secret:
             value = str(value or "").strip()
-            value = stored.get(field.key) if value == SAVED else value
+            # A new one may have been typed behind the dots.
+            value = stored.get(field.key) if value == SAVED else value.replace(SAVED, "")
         if not _is_filled(value):
             continue
         try:
