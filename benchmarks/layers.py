@@ -88,15 +88,11 @@ _UNPLAIN: Final = re.compile(r"[^\w\s.,;:!?'\"%()/-]|\w/\w|\d\.\s|://")
 
 CHECKED: Final = (
     *("tools.ha_control", "tools.script_tool", "tools.everyday.media_tool"),
-    "tools.control.asked",
+    "tools.handler",
 )
 """Modules that refuse what a sentence only asks or forbids."""
 LAYERS: Final[Mapping[str, Sequence[Off]]] = {
     "asked": tuple(Off(f"{module}:check_asked", _nothing) for module in CHECKED),
-    "times": tuple(
-        Off(f"{module}:check_times", _nothing)
-        for module in ("tools.ha_control", "tools.script_tool", "tools.control.asked")
-    ),
     "needless": (Off("tools.control.planning:async_needless", _async_none),),
     "rooms": (Off("tools.ha_control:arranged", lambda _run, args, **_options: args),),
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.writing:fit", _unrepaired)),

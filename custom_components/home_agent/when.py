@@ -4,7 +4,7 @@ What is to come is read by `read`, what has passed by `read_period` and `read_as
 as it is, then its words in English.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import cache
 from operator import itemgetter
@@ -396,13 +396,15 @@ def _past_clock(words: str, day: str, now: datetime) -> datetime | None:
     return at - timedelta(days=1) if found is None and at >= now else at
 
 
-NEVER: Final = frozenset({"", "no", "none", "never", "once", "false", "null"})
+NEVER: Final = frozenset({"", "0", "no", "none", "never", "once", "false", "null"})
 _REPEATS: Final = {
     **dict.fromkeys(("daily", "day"), EVERY_DAY),
     **dict.fromkeys(("weekdays", "weekday", "workdays", "workday", "working day"), WORKDAYS),
     **dict.fromkeys(("weekends", "weekend"), WEEKEND),
     **dict.fromkeys(("weekly", "week"), ()),
 }
+REPEATING: Final = frozenset(("every", "daily", "weekdays", "weekends", "weekly"))
+"""English words that say that something is repeated."""
 _BESIDE_DAYS: Final = frozenset({"and", "every", "each", "on", "at"})
 _TO: Final = frozenset({"to", "until", "through"})
 _DASHES: Final = lazy_regex(r"[-\u2010-\u2015]")
@@ -478,6 +480,18 @@ def in_english(text: str, language: str, *, past: bool = False) -> Iterator[str]
         if (translated := " ".join(parts)) not in texts:
             texts.add(translated)
             yield translated
+
+
+def times_named(texts: Iterable[str], language: str) -> set[str]:
+    """Return the words about time in texts by their English ones, and all numbers in digits."""
+    own = find(language)
+    lexicon, names = _lexicon(own if own and own in languages_with("times") else DEFAULT, False)
+    named = set[str]()
+    for text in texts:
+        said = [word for clause in clauses(text) for word in clause.words]
+        named |= {names[name] for name, matches in lexicon.all_matches(said).items() if matches}
+        named |= {word.plain for word in said if word.plain.isdecimal()}
+    return named
 
 
 @cache

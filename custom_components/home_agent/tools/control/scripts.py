@@ -110,17 +110,6 @@ READ_BY_MEANING: Final = frozenset(
 )
 
 
-def is_moment(field: Mapping[str, Any]) -> bool:
-    """Return whether a field takes a time or a length of time."""
-    return _selector(field)[0] in MOMENTS
-
-
-def is_length(field: Mapping[str, Any]) -> bool:
-    """Return whether a field takes a number of minutes or the like."""
-    kind, config = _selector(field)
-    return kind == "number" and _seconds_of(config) is not None
-
-
 def _seconds_of(config: Mapping[str, Any]) -> float | None:
     """Return the seconds of the unit of a number; None if it is no unit of time."""
     return UNITS.get(str(config.get("unit_of_measurement")).casefold())

@@ -29,8 +29,7 @@ from ...knowledge.names import PERSONAL, rooms_of_owner, squash, without_article
 from ...knowledge.speaker import Speaker, async_is_member, persons
 from ...knowledge.spoken_words import kinds_of_room, stop_words
 from ...languages import languages
-from ...languages.lexicon import QUESTION_MARKS, all_words
-from ...languages.sentence import Wait, times_in
+from ...languages.lexicon import all_words
 from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...memory.records import Sensitivity
@@ -45,11 +44,9 @@ from ...safety.spoken_numbers import number_words
 from ...texts import fold, is_unspaced, one_line, words
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..control.arguments import TIME_SLOT_WORDS
-from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import (
     MAX_ALIKE,
     NO_CODES,
-    Timing,
     asked_when,
     async_read_timing,
     async_waits_again,
@@ -74,10 +71,6 @@ TELLING: Final = 2
 STEM: Final = 6
 """Letters by which forms of a word are the same word."""
 MIN_LETTERS: Final = 4
-NEEDS_WHEN: Final = (
-    f"The sentence says a time, and nothing was sent. Call again with when, such as {WHEN_FORMS}, "
-    "or with the time in message if it is part of what is told"
-)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -358,27 +351,6 @@ def _everyday() -> frozenset[str]:
     return frozenset(word[:STEM] for word in (*ordinary_words(names=False), *numbers, *days))
 
 
-def check_time(message: Notice, timing: Timing | None, run: ToolRun) -> None:
-    """Raise ValidationError if the sentence says a time that is neither in the call nor in its message.
-
-    Whether a time belongs to the message is not always clear, so a second call counts as written.
-    """
-    if any(record.tool_name == NOTIFY_TOOL for record in run.calls.records):
-        return
-    own = run.speaker.language
-    waits = list(times_in(run.sentence, own))
-    for wait in times_in(message.text, language_of_text(message.text, own) or own):
-        if wait in waits:
-            waits.remove(wait)
-    left = set(waits) - (timing.answers if timing is not None else set())
-    if Wait.CONDITION in left and not message.text.rstrip().endswith(tuple(QUESTION_MARKS)):
-        raise ValidationError(needs_automation(run))
-    if Wait.REPEATED in left:
-        raise ValidationError(NEEDS_REPEAT)
-    if Wait.TIME in left:
-        raise ValidationError(NEEDS_WHEN)
-
-
 class NotifyTool(HomeAgentTool):
     """Announces a message on satellites and speakers, and sends it to phones and chats of persons."""
 
@@ -432,7 +404,6 @@ class NotifyTool(HomeAgentTool):
             raise ValidationError("message: say what is to be sent")
         message = Notice(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
         timing = await async_read_timing(args, run)
-        check_time(message, timing, run)
         if args.get("wants_reply"):
             if timing is not None and timing.schedule is not None:
                 raise ValidationError(
