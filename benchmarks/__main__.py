@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from . import (
-    first,
     injection,
     layers,
     llama,
@@ -28,7 +27,6 @@ from .report import Table, write_json
 SUITES: dict[str, Callable[[], Coroutine[Any, Any, list[Table]]]] = {
     "turns": turns.run,
     "requests": requests.run,
-    "first": first.run,
     "start": start.run,
     "cache": llama.run_cache,
     "replay": replay.run,

@@ -1,6 +1,5 @@
 """A real Home Assistant of any size, two agents in it, and a scripted server in a process of its own."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,7 +19,16 @@ from pytest_homeassistant_custom_component import patch_time  # noqa: F401 - fir
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
 import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name
-from custom_components.home_agent.const import MINOR_VERSION
+from custom_components.home_agent.const import (
+    CONF_EMBEDDING_PROVIDER,
+    DEFAULTS,
+    EMBEDDING_BUILTIN,
+    MINOR_VERSION,
+)
+from custom_components.home_agent.events import EventEmitter
+from custom_components.home_agent.knowledge.search import async_create_embedder
+from custom_components.home_agent.knowledge.semantic import SemanticIndex
+from custom_components.home_agent.vector.embedded import EmbeddedStore
 from homeassistant import loader
 from homeassistant.config_entries import ConfigSubentryData
 from homeassistant.core import HomeAssistant, ServiceCall
@@ -110,29 +118,49 @@ async def running_hass() -> AsyncGenerator[HomeAssistant]:
 
 
 @asynccontextmanager
+async def semantic_index(hass: HomeAssistant) -> AsyncGenerator[SemanticIndex]:
+    """Return an index with the built-in embedder and a store of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        async def open_store() -> EmbeddedStore:
+            return EmbeddedStore(Path(folder), hass.async_add_executor_job)
+
+        settings = {**DEFAULTS, CONF_EMBEDDING_PROVIDER: EMBEDDING_BUILTIN}
+        index = SemanticIndex(
+            hass,
+            entry_id="bench",
+            title="Benchmark",
+            emitter=EventEmitter(hass, enabled=False),
+            open_store=open_store,
+            open_embedder=lambda: async_create_embedder(hass, settings),
+        )
+        await index.async_start()
+        try:
+            yield index
+        finally:
+            await index.async_close()
+
+
+@asynccontextmanager
 async def running_home(entities: int) -> AsyncGenerator[tuple[HomeAssistant, BuiltHome]]:
     """Return a Home Assistant with a house of so many exposed entities."""
     async with running_hass() as hass:
         home = build_home(hass, entities)
-        _register_light_services(hass)
+
+        async def switch(call: ServiceCall) -> None:
+            targets = call.data["entity_id"]
+            for entity_id in [targets] if isinstance(targets, str) else targets:
+                state = hass.states.get(entity_id)
+                assert state is not None
+                hass.states.async_set(
+                    entity_id, call.service.removeprefix("turn_"), state.attributes, context=call.context
+                )
+
+        # The synthetic lights have a state and no integration behind it.
+        for service in ("turn_on", "turn_off"):
+            hass.services.async_register("light", service, switch)
         await hass.async_block_till_done()
         yield hass, home
-
-
-def _register_light_services(hass: HomeAssistant) -> None:
-    """Make lights switch: the synthetic ones have a state and no integration behind it."""
-
-    async def switch(call: ServiceCall) -> None:
-        targets = call.data["entity_id"]
-        for entity_id in [targets] if isinstance(targets, str) else targets:
-            state = hass.states.get(entity_id)
-            assert state is not None
-            hass.states.async_set(
-                entity_id, call.service.removeprefix("turn_"), state.attributes, context=call.context
-            )
-
-    for service in ("turn_on", "turn_off"):
-        hass.services.async_register("light", service, switch)
 
 
 @asynccontextmanager
@@ -189,8 +217,3 @@ def agent_entity_id(hass: HomeAssistant, domain: str, unique_id: str) -> str:
     found = er.async_get(hass).async_get_entity_id("conversation", domain, unique_id)
     assert found is not None
     return found
-
-
-async def settle(seconds: float = 0.2) -> None:
-    """Give background work its time before something is measured."""
-    await asyncio.sleep(seconds)

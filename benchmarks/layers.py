@@ -1,10 +1,10 @@
 """L1: what each layer between the model and the home spoils and mends, switched on and off.
 
-Recorded calls of models (L1a), the scenarios (L1b), and what people say in 65 languages (L1c).
+The scenarios (L1b), and what people say in 65 languages (L1c).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -27,14 +27,12 @@ from tests.helpers.scenarios import Result, Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
 
 from .harness import running_hass
-from .replay import Outcome, async_replay, data_folder
 from .report import Table
-from .said import SPOKEN, Form, Model, Turn, household, load, turns_of
+from .said import Form, Model, Turn, household, load, turns_of
 from .scenarios import async_record
 
 PACKAGE: Final = "custom_components.home_agent."
 ALL: Final = "all"
-WORDS: Final = "words"
 NONE: Final = "none"
 RUNS_OF_TASK: Final = 20
 TASKS_OF_PROCESS: Final = 5
@@ -116,7 +114,6 @@ FORMS: Final = frozenset(("dialects", "speech"))
 WITHOUT: Final[Mapping[str, frozenset[str]]] = {
     NONE: frozenset(),
     **{name: frozenset((name,)) for name in LAYERS},
-    WORDS: frozenset(LAYERS) - FORMS - {"repair", "quick"},
     ALL: LAYERS.keys() - FORMS,
 }
 
@@ -185,7 +182,7 @@ def switchable() -> Iterator[Switches]:
 class Chosen:
     """What is measured."""
 
-    corpora: Sequence[str] = ("calls", "scenarios", "said")
+    corpora: Sequence[str] = ("scenarios", "said")
     layers: Sequence[str] = tuple(WITHOUT)
     """Rows of the tables; `none` is always measured."""
     sample: int | None = 4
@@ -198,7 +195,6 @@ CHOSEN = Chosen()
 async def run() -> list[Table]:
     """Measure what is chosen."""
     suites: Mapping[str, Callable[[Switches], Awaitable[list[Table]]]] = {
-        "calls": _async_calls,
         "scenarios": _async_scenarios,
         "said": _async_said,
     }
@@ -232,29 +228,6 @@ async def _async_passes[T](
         outcomes[name] = [changed.get(id(case), first[id(case)]) for case in cases]
     switches.off = frozenset()
     return outcomes
-
-
-async def _async_calls(switches: Switches) -> list[Table]:
-    table = Table(
-        "L1a",
-        "recorded calls of models, by the layer that is off",
-        ("off", "right in stock, still right", "wrong in stock, mended", "text, mended", "moved wrongly"),
-    )
-    for name in dict.fromkeys((NONE, *CHOSEN.layers)):
-        switches.off = WITHOUT[name]
-        outcomes = await async_replay(data_folder())
-        recorded = [item for item in outcomes if not item.row.get("leak")]
-        right = [item for item in recorded if item.stock]
-        wrong = [item for item in recorded if not item.stock and not item.task.get("negative")]
-        text = [item for item in outcomes if item.row.get("leak")]
-        shares = (_share(_n(item for item in part if item.ours), _n(part)) for part in (right, wrong, text))
-        table.add(name, *shares, _n(item for item in outcomes if item.moved_wrongly))
-    switches.off = frozenset()
-    return [table]
-
-
-def _n(outcomes: Iterable[Outcome]) -> int:
-    return sum(item.row.get("n", 1) for item in outcomes)
 
 
 @dataclass(slots=True)
@@ -357,10 +330,7 @@ async def _async_said(switches: Switches) -> list[Table]:
         return held
 
     turns = turns_of(load(CHOSEN.sample))
-    return _said_tables(await _async_passes(switches, turns, hold, lambda turn: turn.touched))
-
-
-def _said_tables(outcomes: Mapping[str, Sequence[Turn]]) -> list[Table]:
+    outcomes = await _async_passes(switches, turns, hold, lambda turn: turn.touched)
     return [_said_table(form, outcomes) for form in Form]
 
 
@@ -379,9 +349,6 @@ def _said_table(form: Form, outcomes: Mapping[str, Sequence[Turn]]) -> Table:
     table = Table("L1c", f"what people say in 65 languages, {form}, by the layer that is off", columns)
     for name, turns in outcomes.items():
         table.add(name, *_figures(_in_form(turns, form)))
-    for group, is_spoken in (("in spoken languages", True), ("in others", False)):
-        own = [turn for turn in _in_form(outcomes[NONE], form) if (turn.sentence.base in SPOKEN) is is_spoken]
-        table.add(f"{NONE}, {group}", *_figures(own))
     return table
 
 

@@ -7,20 +7,13 @@ from enum import StrEnum
 from itertools import groupby
 import json
 from pathlib import Path
-from typing import Any, ClassVar, override
+from typing import Any
 import unicodedata
 import zlib
 
 from pytest_homeassistant_custom_component.common import MockUser
 
 from homeassistant.components import conversation
-from homeassistant.components.climate import ClimateEntity, ClimateEntityFeature, HVACMode
-from homeassistant.components.lawn_mower import (
-    LawnMowerActivity,
-    LawnMowerEntity,
-    LawnMowerEntityFeature,
-)
-from homeassistant.const import UnitOfTemperature
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import speech
 from tests.servers.loopback import Captured
@@ -28,14 +21,9 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 
 from .harness import add_ours, running_hass
-from .replay_house import KINDS, Recorded, Row, async_build, sets
+from .replay_house import Recorded, Row, async_build
 
 DATA = Path(__file__).parent / "data" / "said"
-SPOKEN = {
-    path.stem.partition("-")[0]
-    for path in (Path(__file__).parents[1] / "custom_components/home_agent/translations").glob("*.json")
-}
-"""The languages in which Home Agent has texts of its own."""
 QUESTIONS = {
     "HassClimateGetTemperature",
     "HassGetCurrentDate",
@@ -168,94 +156,7 @@ def _groups(path: Path) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
             yield key, list(part)
 
 
-class _Thermostat(Recorded, ClimateEntity):
-    """A thermostat."""
-
-    _attr_hvac_modes: ClassVar = [HVACMode.OFF, HVACMode.HEAT]
-    _attr_temperature_unit = UnitOfTemperature.CELSIUS
-    _attr_supported_features = ClimateEntityFeature.TARGET_TEMPERATURE
-
-    @override
-    def begin(self, state: Any, attributes: Row) -> None:
-        self._attr_hvac_mode = HVACMode.HEAT
-        self._attr_current_temperature = 20.5
-        self._attr_target_temperature = 19
-
-    async_set_temperature = sets(target_temperature=lambda _own, temperature, **_values: temperature)
-
-
-class _Mower(Recorded, LawnMowerEntity):
-    """A lawn mower."""
-
-    _attr_supported_features = LawnMowerEntityFeature.START_MOWING | LawnMowerEntityFeature.DOCK
-
-    @override
-    def begin(self, state: Any, attributes: Row) -> None:
-        self._attr_activity = LawnMowerActivity(state or "docked")
-
-    async_start_mowing = sets(activity=LawnMowerActivity.MOWING)
-    async_dock = sets(activity=LawnMowerActivity.RETURNING)
-
-
-def _features(domain: str, enum: str, names: str) -> dict[str, list[str]]:
-    """Return features as a home describes them."""
-    return {"supported_features": [f"{domain}.{enum}.{name}" for name in names.upper().split()]}
-
-
-_PLAYER = "play pause stop volume_mute volume_set volume_step turn_on turn_off next_track previous_track"
-HOME: Row = {
-    "areas": [{"id": "living_room", "name": "Living Room"}],
-    "entities": [
-        {
-            "name": "Lamp",
-            "id": "light.lamp",
-            "state": "on",  # as the answers say
-            "attributes": {"supported_color_modes": ["brightness"], "color_mode": "brightness"},
-        },
-        {
-            "name": "Fan",
-            "id": "fan.fan",
-            "attributes": _features("fan", "FanEntityFeature", "set_speed"),
-        },
-        {
-            "name": "Blinds",
-            "id": "cover.blinds",
-            "attributes": {
-                "current_position": 0,
-                **_features("cover", "CoverEntityFeature", "open close set_position"),
-            },
-        },
-        {"name": "Front Door", "id": "lock.front_door", "state": "locked"},
-        {
-            "name": "Main Valve",
-            "id": "valve.main",
-            "attributes": {
-                "reports_position": True,
-                "current_position": 0,
-                **_features("valve", "ValveEntityFeature", "open close set_position"),
-            },
-        },
-        {
-            "name": "TV",
-            "id": "media_player.tv",
-            "attributes": _features("media_player", "MediaPlayerEntityFeature", _PLAYER),
-        },
-        {
-            "name": "Rover",
-            "id": "vacuum.rover",
-            "attributes": _features("vacuum", "VacuumEntityFeature", "state start stop return_home"),
-        },
-        {"name": "Clippy", "id": "lawn_mower.clippy"},
-        {"name": "Thermostat", "id": "climate.thermostat"},
-        {
-            "name": "Shopping List",
-            "id": "todo.shopping",
-            "attributes": _features("todo", "TodoListEntityFeature", "create_todo_item"),
-        },
-    ],
-}
-for _row in HOME["entities"]:
-    _row["area"] = "living_room"
+HOME: Row = json.loads((DATA / "home.json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +294,6 @@ class Household:
 @asynccontextmanager
 async def household() -> AsyncGenerator[Household]:
     """Return the home on a running Home Assistant."""
-    KINDS.update({"climate": _Thermostat, "lawn_mower": _Mower})
     with ModelServer() as server:
         async with running_hass() as hass:
             entities = await async_build(hass, HOME)
