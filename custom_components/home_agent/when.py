@@ -225,7 +225,6 @@ def _spelt(words: str) -> str:
 
 
 def _plain(words: str) -> str:
-    """Return words without those beside a time."""
     while (shorter := _FILLER.sub("", words).strip()) != words:
         words = shorter
     return words
@@ -359,7 +358,6 @@ def _part_of_day(words: str, now: datetime) -> Period | None:
 
 
 def _since(words: str, now: datetime) -> Period | None:
-    """Return the time since an hour, a day or a meal."""
     head, _, rest = words.partition(" ")
     if head != "since":
         return None

@@ -425,14 +425,12 @@ class Scheduler:
             self._note()
 
     def _note(self) -> None:
-        """Have a change written, and wait for what is the next one now."""
         self._changed()
         self._wait()
         if self.on_change is not None:
             self.on_change()
 
     def _wait(self) -> None:
-        """Wait for the next item and for events, as long as anybody runs what is due."""
         self._watch()
         if self._cancel is not None:
             self._cancel()
@@ -448,7 +446,6 @@ class Scheduler:
             self._cancel = async_track_point_in_utc_time(self._hass, ring, at)
 
     def _watch(self) -> None:
-        """Follow the entities of all events."""
         watched = frozenset(
             entity_id
             for item in (self._items.values() if self._run is not None else ())
@@ -474,7 +471,6 @@ def _is_here(item: PlannedItem, speaker: Speaker) -> bool:
 
 
 def _unseen(item: PlannedItem, now: datetime) -> PlannedItem:
-    """Return an item whose event nothing sees after now."""
     event = item.schedule.event
     return item if event is None else item.at_event(event.unseen(now))
 

@@ -159,8 +159,6 @@ def _until(text: str, run: ToolRun) -> datetime:
 
 
 class _Reader:
-    """Reads clauses as models write them."""
-
     def __init__(self, run: ToolRun, states: StateWords) -> None:
         self._run = run
         self._clauses = ClauseReader(run, states)

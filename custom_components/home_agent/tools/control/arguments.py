@@ -193,7 +193,6 @@ def read_verb(value: Any) -> str:
 
 @cache
 def _verb_words() -> Mapping[str, str]:
-    """Return the actions by their names, synonyms, and the services that are no actions themselves."""
     services = {
         str(action.service): verb
         for facts in DOMAINS.values()

@@ -65,8 +65,6 @@ def _call(
 
 @dataclass(frozen=True, slots=True)
 class _RoomOrder:
-    """One call of an action for one kind of machine."""
-
     run: ToolRun
     facts: DomainFacts
     work: WorkInRooms
@@ -145,7 +143,6 @@ class _RoomOrder:
         return Target(entity_id=target.entity_id, name=name, domain=target.domain), given, named
 
     def _machines(self, target: Target) -> list[EntityRecord]:
-        """Return the machines that a call may mean; none if it is about something else."""
         house, own = self.run.house, self.facts.name
         words = fold(target.name or "").split()
         is_kind = bool(words) and all(domain_words().get(word) == own for word in words)
@@ -193,8 +190,6 @@ class _RoomOrder:
 
 
 class _GroupOrder(NamedTuple):
-    """One call about players of one kind."""
-
     run: ToolRun
     facts: DomainFacts
     groups: Grouping

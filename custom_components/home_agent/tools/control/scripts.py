@@ -111,7 +111,6 @@ READ_BY_MEANING: Final = frozenset(
 
 
 def _seconds_of(config: Mapping[str, Any]) -> float | None:
-    """Return the seconds of the unit of a number; None if it is no unit of time."""
     return UNITS.get(str(config.get("unit_of_measurement")).casefold())
 
 
@@ -176,7 +175,6 @@ def _meant(run: ToolRun, key: str, value: Any, kind: str, config: Mapping[str, A
 
 
 def _entity(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
-    """Return the id of an entity that is named; ids stay as they are."""
     text = str(value).strip()
     if not isinstance(value, str) or run.hass.states.get(text.lower()) is not None:
         return value

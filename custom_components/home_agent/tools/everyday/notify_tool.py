@@ -48,7 +48,7 @@ from ..control.later import (
     MAX_ALIKE,
     NO_CODES,
     asked_when,
-    async_read_timing,
+    async_read_schedule,
     async_waits_again,
     judged_for,
 )
@@ -403,15 +403,15 @@ class NotifyTool(HomeAgentTool):
         if not text:
             raise ValidationError("message: say what is to be sent")
         message = Notice(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
-        timing = await async_read_timing(args, run)
+        schedule = await async_read_schedule(args, run)
         if args.get("wants_reply"):
-            if timing is not None and timing.schedule is not None:
+            if schedule is not None:
                 raise ValidationError(
                     "wants_reply: somebody is asked now, not later; leave when out, or send it"
                 )
             return await self._async_inquire(message, run)
-        if timing is not None and timing.schedule is not None:
-            return await self._async_plan(message, timing.schedule, run)
+        if schedule is not None:
+            return await self._async_plan(message, schedule, run)
         audience = await self._async_audience(message, run)
         ways = [way for way in audience.ways if not way.is_spare]
         if audience.devices:
