@@ -24,20 +24,14 @@ from . import (
 )
 from .report import Table, write_json
 
+MODULES = (
+    *(turns, requests, start, replay, retrieval, injection, memory, soak, structure, scenarios),
+    layers,
+)
 SUITES: dict[str, Callable[[], Coroutine[Any, Any, list[Table]]]] = {
-    "turns": turns.run,
-    "requests": requests.run,
-    "start": start.run,
     "cache": llama.run_cache,
-    "replay": replay.run,
-    "retrieval": retrieval.run,
-    "injection": injection.run,
-    "memory": memory.run,
-    "soak": soak.run,
-    "structure": structure.run,
-    "scenarios": scenarios.run,
     "quick": llama.run_quick,
-    "layers": layers.run,
+    **{module.__name__.rpartition(".")[2]: module.run for module in MODULES},
 }
 
 

@@ -52,24 +52,8 @@ class Off:
     """Whether the layer may change something, by its arguments, where that cannot be seen from its result."""
 
 
-def _nothing(*_args: Any, **_options: Any) -> None:
-    """Check nothing."""
-
-
-def _no(*_args: Any, **_options: Any) -> bool:
-    return False
-
-
-async def _async_nothing(*_args: Any, **_options: Any) -> None:
-    """Add nothing."""
-
-
-async def _async_no(*_args: Any, **_options: Any) -> bool:
-    return False
-
-
-async def _async_none(*_args: Any, **_options: Any) -> list[str]:
-    return []
+def _gives(value: Any) -> Callable[..., Any]:
+    return lambda *_args, **_options: value
 
 
 _fit = repair.fit
@@ -90,23 +74,23 @@ CHECKED: Final = (
 )
 """Modules that refuse what a sentence only asks or forbids."""
 LAYERS: Final[Mapping[str, Sequence[Off]]] = {
-    "asked": tuple(Off(f"{module}:check_asked", _nothing) for module in CHECKED),
-    "needless": (Off("tools.control.planning:async_needless", _async_none),),
+    "asked": tuple(Off(f"{module}:check_asked", _gives(None)) for module in CHECKED),
+    "needless": (Off("tools.control.planning:async_needless", _gives([])),),
     "rooms": (Off("tools.ha_control:arranged", lambda _run, args, **_options: args),),
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.writing:fit", _unrepaired)),
     "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),
     "honesty": (
-        Off("agent.rounds:needs_call", _no),
-        Off("agent.rounds:async_unsaid_failure", _async_nothing),
+        Off("agent.rounds:needs_call", _gives(False)),
+        Off("agent.rounds:async_unsaid_failure", _gives(None)),
     ),
-    "quick": (Off("agent.rounds:async_acknowledge", _async_no),),
+    "quick": (Off("agent.rounds:async_acknowledge", _gives(False)),),
     "speech": (
         Off(
             "agent.speech:SpeechFilter.feed",
             lambda _self, text: Spoken(text),
             lambda _self, text: bool(_UNPLAIN.search(text)),
         ),
-        Off("agent.speech:SpeechFilter.flush", lambda _self: Spoken(), _no),
+        Off("agent.speech:SpeechFilter.flush", lambda _self: Spoken(), _gives(False)),
     ),
 }
 FORMS: Final = frozenset(("dialects", "speech"))
@@ -153,9 +137,9 @@ class Switches:
 
         async def async_call(*args: Any, **options: Any) -> Any:
             if layer in self.off:
-                return await place.without(*args, **options)
+                return place.without(*args, **options)
             result = await real(*args, **options)
-            note(result, await place.without(*args, **options))
+            note(result, place.without(*args, **options))
             return result
 
         return async_call if iscoroutinefunction(real) else call
@@ -237,9 +221,10 @@ class Held:
     result: Result
     touched: frozenset[str]
 
-    def has(self, *parts: str) -> bool:
-        """Return whether a problem contains one of these texts."""
-        return any(part in problem.text for problem in self.result.problems for part in parts)
+    @property
+    def problems(self) -> list[str]:
+        """Return what was wrong."""
+        return [problem.text for problem in self.result.problems]
 
 
 async def _async_scenarios(switches: Switches) -> list[Table]:
@@ -281,6 +266,10 @@ async def _async_hold_run(run: Run, switches: Switches) -> Held:
             return Held(await async_run(hass, server, run), switches.take())
 
 
+def _is_about_states(problem: str) -> bool:
+    return (" instead of " in problem or " changed: " in problem) and "model requests" not in problem
+
+
 def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> list[Table]:
     columns = (
         "off",
@@ -299,19 +288,15 @@ def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) ->
         table.add(
             name,
             _share(sum(each.result.verdict is Verdict.GOOD for each in right), len(right)),
-            sum(each.has("is not what is said") for each in right),
-            sum(each.has(" instead of ", " changed: ") and not _only_requests(each) for each in right),
-            sum(each.has("model requests") for each in right),
+            sum("is not what is said" in str(each.problems) for each in right),
+            sum(any(map(_is_about_states, each.problems)) for each in right),
+            sum("model requests" in str(each.problems) for each in right),
             mean(count for each in right for count in each.result.rounds),
             _share(sum(each.result.verdict is not Verdict.BAD for each in wrong), len(wrong)),
             sum(name == NONE or not WITHOUT[name].isdisjoint(first.touched) for first in outcomes[NONE]),
         )
     table.notes.append("tried: conversations in which the layer changes something")
     return [table]
-
-
-def _only_requests(held: Held) -> bool:
-    return all("model requests" in problem.text for problem in held.result.problems)
 
 
 async def _async_said(switches: Switches) -> list[Table]:

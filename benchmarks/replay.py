@@ -191,7 +191,6 @@ async def _home(home: Row, url: str) -> AsyncGenerator[Replayer]:
 
 
 def _tables(outcomes: Sequence[Outcome]) -> list[Table]:
-    """Return R2's figures, and those of each model."""
     recorded = [item for item in outcomes if not item.row.get("leak")]
     positive = [item for item in recorded if not item.task.get("negative")]
     table = Table(

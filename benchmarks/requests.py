@@ -35,7 +35,6 @@ async def run() -> list[Table]:
 
 
 async def _stability() -> Table:
-    """Return P3: bytes that equal the request before, over changing states."""
     table = Table(
         "P3",
         f"bytes of a request that equal the turn before, {STABLE_TURNS} turns, {STABLE_HOUSE} entities",
@@ -80,7 +79,6 @@ def _share(earlier: dict[str, Any], later: dict[str, Any]) -> float:
 
 
 async def _first_request() -> Table:
-    """Return P5: tokens of the first request."""
     columns = ("entities", "Home Agent", "core", "goal")
     table = Table("P5", "tokens of the first request (o200k)", columns)
     with ModelServer() as server:
@@ -96,7 +94,6 @@ async def _first_request() -> Table:
 
 
 async def _parts() -> Table:
-    """Return T2: each tool and each part of the first request in the demo house."""
     with ModelServer() as server:
         server.default = text("All right.")
         async with running_hass() as hass:

@@ -177,7 +177,6 @@ def _tables(
 
 
 async def _ask(hass: HomeAssistant, queries: Sequence[Query], scores: Scores) -> None:
-    """Ask everything in each way, and count."""
     home = House(hass)
     await home.async_start()
     house = await home.async_snapshot()

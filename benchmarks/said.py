@@ -75,19 +75,9 @@ class Sentence:
     text: str
 
     @property
-    def base(self) -> str:
-        """Return the language without the region."""
-        return self.language.partition("-")[0]
-
-    @property
     def is_question(self) -> bool:
         """Return whether nothing is to be changed."""
         return self.intent in QUESTIONS
-
-    @property
-    def models(self) -> tuple[Model, Model]:
-        """Return which models are tried with it: one that only talks, and one that calls."""
-        return (Model.ANSWERING, Model.CHANGING) if self.is_question else (Model.IDLE, Model.RIGHT)
 
     def in_form(self, form: Form) -> str:
         """Return the text in a form."""
@@ -110,8 +100,6 @@ class Turn:
     """What the model says; None if there is no text for it in the language."""
     is_said: bool = False
     """Whether that is what the person hears."""
-    error: str = ""
-    """Of the first call that failed."""
     touched: frozenset[str] = frozenset()
     """The layers that changed something."""
 
@@ -138,11 +126,6 @@ def load(most: int | None = None) -> list[Sentence]:
         step = 1 if most is None else max(1, -(-len(texts) // most))
         sentences += [Sentence(language, intent, domain, one) for one in texts[::step]]
     return sentences
-
-
-def load_answers() -> dict[tuple[str, str, str], list[str]]:
-    """Return what is said after an order, or to a question, by language, intent and domain."""
-    return dict(_groups(DATA / "answers.txt"))
 
 
 def _groups(path: Path) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
@@ -214,21 +197,8 @@ WRONG = (SWITCHED["HassTurnOn", "light"], SWITCHED["HassTurnOn", "cover"], SWITC
 """What a wrong model does in answer to a question, in turn."""
 
 
-def order_of(sentence: Sentence, model: Model) -> Order:
-    """Return what a model calls."""
-    if model is Model.CHANGING:
-        return WRONG[_number(sentence) % len(WRONG)]
-    return SWITCHED.get((sentence.intent, sentence.domain)) or ORDERS[sentence.intent]
-
-
-def _number(sentence: Sentence) -> int:
-    return zlib.crc32(sentence.text.encode())
-
-
 @dataclass(slots=True)
 class _Script:
-    """The model in one turn."""
-
     order: Order | None
     answer: str
     again: bool
@@ -262,17 +232,21 @@ class Household:
     agent: str
     entities: Mapping[str, Recorded]
     context: Context
-    answers: Mapping[tuple[str, str, str], list[str]] = field(default_factory=load_answers)
+    answers: Mapping[tuple[str, str, str], list[str]]
+    """What is said after an order, or to a question, by language, intent and domain."""
 
     async def async_hold(self, turn: Turn) -> None:
         """Say a sentence to the agent and note what became of it."""
-        sentence = turn.sentence
-        is_calling = turn.model in (Model.RIGHT, Model.CHANGING)
-        order = order_of(sentence, turn.model) if is_calling else None
+        sentence, order = turn.sentence, None
+        number = zlib.crc32(sentence.text.encode())
+        if turn.model is Model.CHANGING:
+            order = WRONG[number % len(WRONG)]
+        elif turn.model is Model.RIGHT:
+            order = SWITCHED.get((sentence.intent, sentence.domain)) or ORDERS[sentence.intent]
         if order is not None:
             self.entities[order.entity_id].reset({"state": order.before})
         answers = self.answers.get((sentence.language, sentence.intent, sentence.domain))
-        turn.answer = answers[_number(sentence) % len(answers)] if answers else None
+        turn.answer = answers[number % len(answers)] if answers else None
         script = _Script(order, turn.answer or "OK.", again=turn.model is Model.RIGHT)
         self.server.default = script.reply
         self.server.requests.clear()
@@ -287,7 +261,6 @@ class Household:
         turn.requests = len(self.server.chats)
         turn.refusals = sum(not each["success"] for each in script.results)
         turn.is_changed = any(each["success"] for each in script.results)
-        turn.error = next((str(each["error"]) for each in script.results if not each["success"]), "")
         turn.is_said = turn.answer is not None and turn.answer in speech(result)
 
 
@@ -300,7 +273,7 @@ async def household() -> AsyncGenerator[Household]:
             agent = await add_ours(hass, server.url, OPTIONS)
             context = Context(user_id=MockUser(is_owner=True).add_to_hass(hass).id)
             try:
-                yield Household(hass, server, agent, entities, context)
+                yield Household(hass, server, agent, entities, context, dict(_groups(DATA / "answers.txt")))
             finally:
                 for entry in hass.config_entries.async_entries("home_agent"):
                     await hass.config_entries.async_unload(entry.entry_id)
@@ -316,6 +289,8 @@ def turns_of(sentences: Iterable[Sentence]) -> list[Turn]:
         for sentence in sentences
         for form in Form
         if form is Form.WRITTEN or sentence.in_form(form) != sentence.text
-        for model in sentence.models
+        for model in (
+            (Model.ANSWERING, Model.CHANGING) if sentence.is_question else (Model.IDLE, Model.RIGHT)
+        )
     ]
     return sorted(turns, key=lambda turn: turn.model in (Model.RIGHT, Model.CHANGING))

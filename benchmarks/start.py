@@ -106,7 +106,6 @@ async def _setup(name: str, options: dict[str, Any]) -> Table:
 
 
 async def _turns(hass: HomeAssistant, entity_id: str) -> tuple[float, float]:
-    """Return the longest block of the loop in ten turns, and the most work at once."""
     await conversation.async_converse(hass, "Hello", None, Context(), "en", entity_id)
     watch = LoopWatch()
     for _turn in range(10):
