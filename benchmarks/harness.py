@@ -19,16 +19,7 @@ from pytest_homeassistant_custom_component import patch_time  # noqa: F401 - fir
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
 import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name
-from custom_components.home_agent.const import (
-    CONF_EMBEDDING_PROVIDER,
-    DEFAULTS,
-    EMBEDDING_BUILTIN,
-    MINOR_VERSION,
-)
-from custom_components.home_agent.events import EventEmitter
-from custom_components.home_agent.knowledge.search import async_create_embedder
-from custom_components.home_agent.knowledge.semantic import SemanticIndex
-from custom_components.home_agent.vector.embedded import EmbeddedStore
+from custom_components.home_agent.const import MINOR_VERSION
 from homeassistant import loader
 from homeassistant.config_entries import ConfigSubentryData
 from homeassistant.core import HomeAssistant, ServiceCall
@@ -115,30 +106,6 @@ async def running_hass() -> AsyncGenerator[HomeAssistant]:
                     yield hass
                 finally:
                     await hass.async_stop(force=True)
-
-
-@asynccontextmanager
-async def semantic_index(hass: HomeAssistant) -> AsyncGenerator[SemanticIndex]:
-    """Return an index with the built-in embedder and a store of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-
-        async def open_store() -> EmbeddedStore:
-            return EmbeddedStore(Path(folder), hass.async_add_executor_job)
-
-        settings = {**DEFAULTS, CONF_EMBEDDING_PROVIDER: EMBEDDING_BUILTIN}
-        index = SemanticIndex(
-            hass,
-            entry_id="bench",
-            title="Benchmark",
-            emitter=EventEmitter(hass, enabled=False),
-            open_store=open_store,
-            open_embedder=lambda: async_create_embedder(hass, settings),
-        )
-        await index.async_start()
-        try:
-            yield index
-        finally:
-            await index.async_close()
 
 
 @asynccontextmanager

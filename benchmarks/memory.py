@@ -1,21 +1,25 @@
 """P7: searching memories, adding one, and reading all at the start; by words, and with vectors beside."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from itertools import islice, product
+from pathlib import Path
 import tempfile
 from time import perf_counter
 
 from pytest_homeassistant_custom_component.common import async_test_home_assistant
 
 import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name
+from custom_components.home_agent.const import CONF_EMBEDDING_PROVIDER, DEFAULTS, EMBEDDING_BUILTIN
+from custom_components.home_agent.events import EventEmitter
+from custom_components.home_agent.knowledge.search import async_create_embedder
 from custom_components.home_agent.knowledge.semantic import SemanticIndex
 from custom_components.home_agent.memory.memories import MemoryManager, MemorySettings, make_memory
 from custom_components.home_agent.memory.records import Origin, Provenance
+from custom_components.home_agent.vector.embedded import EmbeddedStore
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
-from .harness import semantic_index
 from .report import Table, middle, p95
 
 ENTRY = "bench"
@@ -46,6 +50,30 @@ WHENS = (
     *("for the school", "in the cellar", "on holiday"),
 )
 COLUMNS = ("memories", "found by", "search p50 ms", "search p95 ms", "add one p50 ms", "reload s")
+
+
+@asynccontextmanager
+async def semantic_index(hass: HomeAssistant) -> AsyncGenerator[SemanticIndex]:
+    """Return an index with the built-in embedder and a store of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        async def open_store() -> EmbeddedStore:
+            return EmbeddedStore(Path(folder), hass.async_add_executor_job)
+
+        settings = {**DEFAULTS, CONF_EMBEDDING_PROVIDER: EMBEDDING_BUILTIN}
+        index = SemanticIndex(
+            hass,
+            entry_id="bench",
+            title="Benchmark",
+            emitter=EventEmitter(hass, enabled=False),
+            open_store=open_store,
+            open_embedder=lambda: async_create_embedder(hass, settings),
+        )
+        await index.async_start()
+        try:
+            yield index
+        finally:
+            await index.async_close()
 
 
 async def run() -> list[Table]:

@@ -36,7 +36,8 @@ from tests.helpers.homes import DIAGNOSTICS, KINDS, LANGUAGES, ROOMS, build_home
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
-from .harness import LoopbackResolver, add_ours, running_home, semantic_index
+from .harness import LoopbackResolver, add_ours, running_home
+from .memory import semantic_index
 from .report import Table, middle, p95
 from .requests import GOAL_TOKENS, as_text, count_tokens
 
