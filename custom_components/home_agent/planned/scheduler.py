@@ -28,6 +28,8 @@ MAX_COMMANDS: Final = 100
 """Commands and messages of one agent."""
 MAX_TIMERS: Final = 100
 """Timers of one agent."""
+MAX_ALIKE: Final = 3
+"""Similar commands that a result names."""
 MAX_CANCELLED: Final = 20
 """Cancellations that can be undone; a restart forgets them."""
 CATCH_UP: Final = timedelta(minutes=15)
@@ -248,6 +250,15 @@ class Scheduler:
             self._drop(item_id)
         await self.async_add(item)
         return bool(same)
+
+    def told_beside(self, item: PlannedItem) -> list[str]:
+        """Return what the model reads about what is planned that is like an item."""
+        now = dt_util.utcnow()
+        return [
+            f"also planned: {other.told_at(now)}, id {other.id}; cancel it if this one replaces it"
+            for other in self.commands()
+            if other.is_like(item)
+        ][:MAX_ALIKE]
 
     async def async_cancel(self, ids: Iterable[str]) -> None:
         """Drop items."""

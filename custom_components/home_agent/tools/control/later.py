@@ -135,8 +135,6 @@ def refuse_times(given: Mapping[str, Any], records: Sequence[EntityRecord]) -> N
             )
 
 
-MAX_ALIKE: Final = 3
-"""Similar commands that a result names."""
 NO_CODES: Final = "A code is not stored, so this cannot be planned; the person has to ask for it at that time"
 
 
@@ -273,20 +271,8 @@ async def _async_plan(planned: Scheduler, command: PlannedItem, outcome: Control
     """Keep a command, and say in the outcome what happens when, and what is planned that is like it."""
     if await planned.async_put(command):
         outcome.note("replaces the same command that was planned before")
-    alike = [
-        other
-        for other in planned.commands()
-        if not other.restores
-        and other.id != command.id
-        and other.verb == command.verb
-        and set(other.entity_ids) & set(command.entity_ids)
-        and other.owner.user_id in (None, command.owner.user_id)
-    ]
-    for other in alike[:MAX_ALIKE]:
-        outcome.note(
-            f"also planned: {other.told_at(dt_util.utcnow())}, id {other.id}; "
-            "cancel it if this one replaces it"
-        )
+    for note in planned.told_beside(command):
+        outcome.note(note)
     _tell(command, outcome)
 
 

@@ -45,7 +45,6 @@ from ...texts import fold, is_unspaced, one_line, words
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..control.arguments import TIME_SLOT_WORDS
 from ..control.later import (
-    MAX_ALIKE,
     NO_CODES,
     asked_when,
     async_read_schedule,
@@ -555,22 +554,11 @@ class NotifyTool(HomeAgentTool):
         if waiting:
             item = FrozenPlan(calls=tuple(waiting), **asked_when(schedule), begin=keep)
             raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
-        now = dt_util.utcnow()
-        notes: list[JsonValueType] = [
-            f"also planned: {other.told_at(now)}, id {other.id}; cancel it if this one replaces it"
-            for other in planned.all()
-            if other.message is not None
-            and other.message.receiver == message.receiver
-            and other.owner.conversation_id == command.owner.conversation_id
-            and not other.is_same(command)
-        ]
-        notes += await async_waits_again(schedule, run)
+        notes = [*planned.told_beside(command), *await async_waits_again(schedule, run)]
         await keep()
-        result: dict[str, JsonValueType] = {
-            "planned": f"{command.told_at(now)}: {message.text}",
-            "id": command.id,
-        }
-        return result | ({"notes": notes[:MAX_ALIKE]} if notes else {})
+        told = f"{command.told_at(dt_util.utcnow())}: {message.text}"
+        result: dict[str, JsonValueType] = {"planned": told, "id": command.id}
+        return result | ({"notes": [*notes]} if notes else {})
 
     async def _async_audience(
         self, message: Notice, run: ToolRun, *, later: datetime | None = None
