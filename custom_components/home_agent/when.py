@@ -39,8 +39,6 @@ DAYS: Final = {
 CALENDAR: Final = {"last": -1, "this": 0, "coming": 0, "next": 1}
 PARTS: Final = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (20, 32)}
 """Hours of the parts of a day."""
-MEALS: Final = {"breakfast": "7:00", "lunch": "12:00", "dinner": "18:00"}
-"""When meals begin."""
 MAX_PERIOD: Final = timedelta(days=366)
 MIN_PERIOD: Final = timedelta(seconds=1)
 MINUTE: Final = timedelta(minutes=1)
@@ -361,7 +359,6 @@ def _since(words: str, now: datetime) -> Period | None:
     head, _, rest = words.partition(" ")
     if head != "since":
         return None
-    rest = MEALS.get(rest, rest)
     named = _part_of_day(rest, now) or (None if read_seconds(rest) else _passed(rest, now))
     start = named.start if named else _ago(rest, now) or _past_clock(rest, "", now)
     return None if start is None else Period(start, now)
