@@ -87,27 +87,6 @@ async def test_rings_until_stopped(satellite: Satellite, agent: Agent, wait: Wai
     assert shown(agent.hass) == []
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "answer"),
-    [
-        ("de", "Stopp, danke", "Der Wecker ist aus."),
-        ("fr", "Arrête", "Le réveil est arrêté."),
-        ("es", "Para", "El despertador está apagado."),
-    ],
-)
-async def test_stopped_without_a_server(
-    satellite: Satellite, agent: Agent, wait: Wait, language: str, sentence: str, answer: str
-) -> None:
-    """It is stopped in the language of the household while the model server is away."""
-    await _async_call(agent, satellite, **SET)
-    await wait(SEVEN + 1)
-    agent.server.clear()
-    result = await agent.say(sentence, device_id=satellite.device, language=language)
-    assert speech(result) == answer
-    assert not any(sentence in str(chat.json) for chat in agent.server.chats)
-    assert _alarms(agent) == []
-
-
 async def test_words_are_only_a_stop_while_it_rings(satellite: Satellite, agent: Agent, wait: Wait) -> None:
     """Before it rings the model hears the same words, and while it rings all sentences that say more."""
     await _async_call(agent, satellite, **SET)
