@@ -34,11 +34,9 @@ MAX_OPTION_CHARS: Final = 120
 """Characters of all options of a field; more are not listed."""
 MAX_FIELD: Final = 60
 MAX_VALUES: Final = 50
-SIZES: Final = "sizes of script fields"
-"""Key of what a home carries: the fields of scripts, and how long they are as schemas."""
 MAX_TOOLS: Final = 6
-MAX_TOOL_CHARS: Final = 2500
-"""Characters of the parameters and descriptions of all scripts that are tools of their own."""
+MAX_TOOL_CHARS: Final = 4000
+"""Characters of the fields, as they are written, of all scripts that are tools of their own."""
 MOMENTS: Final = ("time", "date", "datetime", "duration")
 TEXTS: Final = ("area", "floor", "label", "entity", "device", "text", "template", "icon", *MOMENTS)
 """Selectors whose values models write as text; core's own serializer writes the others."""
@@ -307,18 +305,12 @@ def scripts_as_tools(hass: HomeAssistant, house: HouseSnapshot) -> dict[str, Map
     ha_control.
     """
     found: dict[str, Mapping[str, Mapping[str, Any]]] = {}
-    sizes = cast("dict[str, tuple[Any, int]]", house.carried.setdefault(SIZES, {}))
     room = MAX_TOOL_CHARS
     for record in house.of_domain(SCRIPT):
         if not (fields := fields_of(hass, record.entity_id)):
             continue
-        if len(found) == MAX_TOOLS:
-            break
-        size = sizes.get(record.entity_id)
-        if size is None or size[0] is not fields:  # as long as the script keeps them
-            size = sizes[record.entity_id] = (fields, len(str(schema_in_words(fields))))
-        room -= size[1] + len(record.name)
-        if room < 0:
+        room -= len(str(fields))
+        if room < 0 or len(found) == MAX_TOOLS:
             break
         found[record.entity_id] = fields
     return found
