@@ -64,8 +64,6 @@ class Expectation:
     """Attribute, or "state", and its value."""
     change: bool = False
     """Whether any change is worth waiting for."""
-    may_change: bool = False
-    """The same, where nothing has failed without a change."""
     is_on_its_way: Callable[[State], bool] | None = None
     """Whether another sign than the state shows that it has begun."""
     lasts: bool = False
@@ -130,7 +128,7 @@ class Settling:
 
         def is_settled(entity_id: str, expectation: Expectation) -> bool:
             state = self._hass.states.get(entity_id)
-            if (expectation.change or expectation.may_change) and state is self._before[entity_id]:
+            if expectation.change and state is self._before[entity_id]:
                 return False
             return expectation.is_reached(state)
 
@@ -323,7 +321,7 @@ def plan(
     if verb == "toggle":
         expectation = Expectation(unless=frozenset((state.state,)))
     elif facts.groups is not None and verb in (facts.groups.join, facts.groups.leave):
-        expectation = Expectation(may_change=calls[0].on in ("", state.entity_id))
+        expectation = Expectation(change=calls[0].on in ("", state.entity_id))
     return Plan(domain, calls, expectation, tuple(filter(None, (*notes, meant.note, *left_out))))
 
 

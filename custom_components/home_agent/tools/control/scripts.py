@@ -30,8 +30,6 @@ SCRIPT: Final = "script"
 MAX_ERROR: Final = 400
 MAX_ABOUT: Final = 80
 MAX_OPTIONS: Final = 12
-MAX_OPTION_CHARS: Final = 120
-"""Characters of all options of a field; more are not listed."""
 MAX_FIELD: Final = 60
 MAX_VALUES: Final = 50
 MAX_TOOLS: Final = 6
@@ -81,8 +79,7 @@ def schema_in_words(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             with suppress(probatio.Invalid, ValueError, TypeError, KeyError):
                 written = dict(llm.selector_serializer(selector.selector(dict(field["selector"]))))
         item = written.get("items", written)
-        room = MAX_OPTION_CHARS - sum(len(str(option)) for option in item.get("enum", ()))
-        if config.get("custom_value") or len(item.get("enum", ())) > MAX_OPTIONS or room < 0:
+        if config.get("custom_value") or len(item.get("enum", ())) > MAX_OPTIONS:
             item.pop("enum", None)
         if kind != "object" and config.get("multiple") and written.get("type") != "array":
             written = {"type": "array", "items": written}
