@@ -16,7 +16,6 @@ from . import (
     replay,
     requests,
     retrieval,
-    scenarios,
     soak,
     start,
     structure,
@@ -24,13 +23,11 @@ from . import (
 )
 from .report import Table, write_json
 
-MODULES = (
-    *(turns, requests, start, replay, retrieval, injection, memory, soak, structure, scenarios),
-    layers,
-)
+MODULES = (turns, requests, start, replay, retrieval, injection, memory, soak, structure, layers)
 SUITES: dict[str, Callable[[], Coroutine[Any, Any, list[Table]]]] = {
     "cache": llama.run_cache,
     "quick": llama.run_quick,
+    "scenarios": layers.run_scenarios,
     **{module.__name__.rpartition(".")[2]: module.run for module in MODULES},
 }
 

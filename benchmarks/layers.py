@@ -1,6 +1,6 @@
-"""L1: what each layer between the model and the home spoils and mends, switched on and off.
+"""C1 and L1: how good conversations are, and what each layer between model and home spoils and mends.
 
-The scenarios (L1b), and what people say in 65 languages (L1c).
+L1b holds the scenarios, L1c what people say in 65 languages, with each layer switched on and off.
 """
 
 import asyncio
@@ -22,6 +22,9 @@ from unittest.mock import patch
 from custom_components.home_agent.agent.speech import Spoken
 from custom_components.home_agent.tools.calls import repair
 from custom_components.home_agent.tools.calls.repair import Adapted
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.recorder import async_initialize_recorder
+from homeassistant.setup import async_setup_component
 from tests.helpers.scenario_run import async_run
 from tests.helpers.scenarios import Result, Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
@@ -29,7 +32,6 @@ from tests.servers.model_server import ModelServer
 from .harness import running_hass
 from .report import Table
 from .said import Form, Model, Turn, household, load, turns_of
-from .scenarios import async_record
 
 PACKAGE: Final = "custom_components.home_agent."
 ALL: Final = "all"
@@ -261,7 +263,7 @@ async def _async_hold_run(run: Run, switches: Switches) -> Held:
     with ModelServer() as server:
         async with running_hass() as hass:
             if run.is_recorded:
-                await async_record(hass)
+                await _async_record(hass)
             switches.take()
             return Held(await async_run(hass, server, run), switches.take())
 
@@ -297,6 +299,44 @@ def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) ->
         )
     table.notes.append("tried: conversations in which the layer changes something")
     return [table]
+
+
+async def run_scenarios() -> list[Table]:
+    """Return C1: how good conversations of a household are, and how many model requests they take."""
+    found: list[tuple[Run, Result]] = []
+    for held in load_runs():
+        with ModelServer() as server:
+            async with running_hass() as hass:
+                if held.is_recorded:
+                    await _async_record(hass)
+                found.append((held, await async_run(hass, server, held)))
+    competent = [(held, result) for held, result in found if held.mistake is None]
+    mistakes = [(held, result) for held, result in found if held.mistake]
+    tables = [
+        _by_group("conversations, by theme", competent, lambda held: held.theme),
+        _by_group("conversations, by language", competent, lambda held: held.language),
+        _by_group("mistakes of the model, by theme", mistakes, lambda held: held.theme),
+    ]
+    tables[0].notes.append("goal: 95 % good, none bad, at most 1.4 model requests per turn")
+    return tables
+
+
+async def _async_record(hass: HomeAssistant) -> None:
+    async_initialize_recorder(hass)
+    database = {"db_url": f"sqlite:///{hass.config.path('home-assistant.db')}"}
+    assert await async_setup_component(hass, "recorder", {"recorder": database})
+
+
+def _by_group(title: str, found: Sequence[tuple[Run, Result]], group: Callable[[Run], str]) -> Table:
+    columns = ("group", "conversations", "good", "flawed", "bad", "good %", "requests per turn")
+    table = Table("C1", title, columns)
+    for name in (*sorted({group(held) for held, _result in found}), "all"):
+        results = [result for held, result in found if name in (group(held), "all")]
+        counts = [sum(result.verdict is verdict for result in results) for verdict in Verdict]
+        rounds = [count for result in results for count in result.rounds]
+        share = 100 * counts[Verdict.GOOD] / len(results)
+        table.add(name, len(results), *counts, share, sum(rounds) / max(1, len(rounds)))
+    return table
 
 
 async def _async_said(switches: Switches) -> list[Table]:
