@@ -225,7 +225,7 @@ async def _finder(hass: HomeAssistant, house: HouseSnapshot, *, by_meaning: bool
 
         async def find(text: str, language: str) -> list[str]:
             top = const.DEFAULTS[const.CONF_VECTOR_TOP_K]
-            hits = await index.async_search(collection, text, top, where={"source": TextSource.ENTITY.value})
+            hits = await index.async_search(collection, text, top)
             return await by_words(text, language, semantic=[(hit.id, hit.similarity) for hit in hits])
 
         yield find
