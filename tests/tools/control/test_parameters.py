@@ -16,7 +16,7 @@ from homeassistant.const import UnitOfTemperature
 
 
 def read(
-    domain: str, verb: str, unit: str = UnitOfTemperature.CELSIUS, **given_parameters: Any
+    domain: str, verb: str, unit: str = UnitOfTemperature.CELSIUS, /, **given_parameters: Any
 ) -> dict[str, Any]:
     """Return the parameters of an action, normalised."""
     _verb, _target, values = read_args({"action": verb, "parameters": given_parameters})
