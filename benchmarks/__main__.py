@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from . import (
-    first,
     injection,
     layers,
     llama,
@@ -17,7 +16,6 @@ from . import (
     replay,
     requests,
     retrieval,
-    scenarios,
     soak,
     start,
     structure,
@@ -25,21 +23,12 @@ from . import (
 )
 from .report import Table, write_json
 
+MODULES = (turns, requests, start, replay, retrieval, injection, memory, soak, structure, layers)
 SUITES: dict[str, Callable[[], Coroutine[Any, Any, list[Table]]]] = {
-    "turns": turns.run,
-    "requests": requests.run,
-    "first": first.run,
-    "start": start.run,
     "cache": llama.run_cache,
-    "replay": replay.run,
-    "retrieval": retrieval.run,
-    "injection": injection.run,
-    "memory": memory.run,
-    "soak": soak.run,
-    "structure": structure.run,
-    "scenarios": scenarios.run,
     "quick": llama.run_quick,
-    "layers": layers.run,
+    "scenarios": layers.run_scenarios,
+    **{module.__name__.rpartition(".")[2]: module.run for module in MODULES},
 }
 
 

@@ -1,6 +1,5 @@
 """A real Home Assistant of any size, two agents in it, and a scripted server in a process of its own."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -114,25 +113,21 @@ async def running_home(entities: int) -> AsyncGenerator[tuple[HomeAssistant, Bui
     """Return a Home Assistant with a house of so many exposed entities."""
     async with running_hass() as hass:
         home = build_home(hass, entities)
-        _register_light_services(hass)
+
+        async def switch(call: ServiceCall) -> None:
+            targets = call.data["entity_id"]
+            for entity_id in [targets] if isinstance(targets, str) else targets:
+                state = hass.states.get(entity_id)
+                assert state is not None
+                hass.states.async_set(
+                    entity_id, call.service.removeprefix("turn_"), state.attributes, context=call.context
+                )
+
+        # The synthetic lights have a state and no integration behind it.
+        for service in ("turn_on", "turn_off"):
+            hass.services.async_register("light", service, switch)
         await hass.async_block_till_done()
         yield hass, home
-
-
-def _register_light_services(hass: HomeAssistant) -> None:
-    """Make lights switch: the synthetic ones have a state and no integration behind it."""
-
-    async def switch(call: ServiceCall) -> None:
-        targets = call.data["entity_id"]
-        for entity_id in [targets] if isinstance(targets, str) else targets:
-            state = hass.states.get(entity_id)
-            assert state is not None
-            hass.states.async_set(
-                entity_id, call.service.removeprefix("turn_"), state.attributes, context=call.context
-            )
-
-    for service in ("turn_on", "turn_off"):
-        hass.services.async_register("light", service, switch)
 
 
 @asynccontextmanager
@@ -189,8 +184,3 @@ def agent_entity_id(hass: HomeAssistant, domain: str, unique_id: str) -> str:
     found = er.async_get(hass).async_get_entity_id("conversation", domain, unique_id)
     assert found is not None
     return found
-
-
-async def settle(seconds: float = 0.2) -> None:
-    """Give background work its time before something is measured."""
-    await asyncio.sleep(seconds)

@@ -47,5 +47,4 @@ def _lost() -> Table:
 
 
 def _told(value: Any) -> str:
-    """Return a value as a model reads it."""
     return json.dumps(value, ensure_ascii=False).replace('\\"', '"').replace("\\\\", "\\")

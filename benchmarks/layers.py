@@ -1,10 +1,10 @@
-"""L1: what each layer between the model and the home spoils and mends, switched on and off.
+"""C1 and L1: how good conversations are, and what each layer between model and home spoils and mends.
 
-Recorded calls of models (L1a), the scenarios (L1b), and what people say in 65 languages (L1c).
+L1b holds the scenarios, L1c what people say in 65 languages, with each layer switched on and off.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -22,19 +22,19 @@ from unittest.mock import patch
 from custom_components.home_agent.agent.speech import Spoken
 from custom_components.home_agent.tools.calls import repair
 from custom_components.home_agent.tools.calls.repair import Adapted
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.recorder import async_initialize_recorder
+from homeassistant.setup import async_setup_component
 from tests.helpers.scenario_run import async_run
 from tests.helpers.scenarios import Result, Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
 
 from .harness import running_hass
-from .replay import Outcome, async_replay, data_folder
 from .report import Table
-from .said import SPOKEN, Form, Model, Turn, household, load, turns_of
-from .scenarios import async_record
+from .said import Form, Model, Turn, household, load, turns_of
 
 PACKAGE: Final = "custom_components.home_agent."
 ALL: Final = "all"
-WORDS: Final = "words"
 NONE: Final = "none"
 RUNS_OF_TASK: Final = 20
 TASKS_OF_PROCESS: Final = 5
@@ -54,24 +54,8 @@ class Off:
     """Whether the layer may change something, by its arguments, where that cannot be seen from its result."""
 
 
-def _nothing(*_args: Any, **_options: Any) -> None:
-    """Check nothing."""
-
-
-def _no(*_args: Any, **_options: Any) -> bool:
-    return False
-
-
-async def _async_nothing(*_args: Any, **_options: Any) -> None:
-    """Add nothing."""
-
-
-async def _async_no(*_args: Any, **_options: Any) -> bool:
-    return False
-
-
-async def _async_none(*_args: Any, **_options: Any) -> list[str]:
-    return []
+def _gives(value: Any) -> Callable[..., Any]:
+    return lambda *_args, **_options: value
 
 
 _fit = repair.fit
@@ -88,31 +72,27 @@ _UNPLAIN: Final = re.compile(r"[^\w\s.,;:!?'\"%()/-]|\w/\w|\d\.\s|://")
 
 CHECKED: Final = (
     *("tools.ha_control", "tools.script_tool", "tools.everyday.media_tool"),
-    "tools.control.asked",
+    "tools.handler",
 )
 """Modules that refuse what a sentence only asks or forbids."""
 LAYERS: Final[Mapping[str, Sequence[Off]]] = {
-    "asked": tuple(Off(f"{module}:check_asked", _nothing) for module in CHECKED),
-    "times": tuple(
-        Off(f"{module}:check_times", _nothing)
-        for module in ("tools.ha_control", "tools.script_tool", "tools.control.asked")
-    ),
-    "needless": (Off("tools.control.planning:async_needless", _async_none),),
+    "asked": tuple(Off(f"{module}:check_asked", _gives(None)) for module in CHECKED),
+    "needless": (Off("tools.control.planning:async_needless", _gives([])),),
     "rooms": (Off("tools.ha_control:arranged", lambda _run, args, **_options: args),),
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.writing:fit", _unrepaired)),
     "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),
     "honesty": (
-        Off("agent.rounds:needs_call", _no),
-        Off("agent.rounds:async_unsaid_failure", _async_nothing),
+        Off("agent.rounds:needs_call", _gives(False)),
+        Off("agent.rounds:async_unsaid_failure", _gives(None)),
     ),
-    "quick": (Off("agent.rounds:async_acknowledge", _async_no),),
+    "quick": (Off("agent.rounds:async_acknowledge", _gives(False)),),
     "speech": (
         Off(
             "agent.speech:SpeechFilter.feed",
             lambda _self, text: Spoken(text),
             lambda _self, text: bool(_UNPLAIN.search(text)),
         ),
-        Off("agent.speech:SpeechFilter.flush", lambda _self: Spoken(), _no),
+        Off("agent.speech:SpeechFilter.flush", lambda _self: Spoken(), _gives(False)),
     ),
 }
 FORMS: Final = frozenset(("dialects", "speech"))
@@ -120,7 +100,6 @@ FORMS: Final = frozenset(("dialects", "speech"))
 WITHOUT: Final[Mapping[str, frozenset[str]]] = {
     NONE: frozenset(),
     **{name: frozenset((name,)) for name in LAYERS},
-    WORDS: frozenset(LAYERS) - FORMS - {"repair", "quick"},
     ALL: LAYERS.keys() - FORMS,
 }
 
@@ -160,9 +139,9 @@ class Switches:
 
         async def async_call(*args: Any, **options: Any) -> Any:
             if layer in self.off:
-                return await place.without(*args, **options)
+                return place.without(*args, **options)
             result = await real(*args, **options)
-            note(result, await place.without(*args, **options))
+            note(result, place.without(*args, **options))
             return result
 
         return async_call if iscoroutinefunction(real) else call
@@ -189,7 +168,7 @@ def switchable() -> Iterator[Switches]:
 class Chosen:
     """What is measured."""
 
-    corpora: Sequence[str] = ("calls", "scenarios", "said")
+    corpora: Sequence[str] = ("scenarios", "said")
     layers: Sequence[str] = tuple(WITHOUT)
     """Rows of the tables; `none` is always measured."""
     sample: int | None = 4
@@ -202,7 +181,6 @@ CHOSEN = Chosen()
 async def run() -> list[Table]:
     """Measure what is chosen."""
     suites: Mapping[str, Callable[[Switches], Awaitable[list[Table]]]] = {
-        "calls": _async_calls,
         "scenarios": _async_scenarios,
         "said": _async_said,
     }
@@ -238,29 +216,6 @@ async def _async_passes[T](
     return outcomes
 
 
-async def _async_calls(switches: Switches) -> list[Table]:
-    table = Table(
-        "L1a",
-        "recorded calls of models, by the layer that is off",
-        ("off", "right in stock, still right", "wrong in stock, mended", "text, mended", "moved wrongly"),
-    )
-    for name in dict.fromkeys((NONE, *CHOSEN.layers)):
-        switches.off = WITHOUT[name]
-        outcomes = await async_replay(data_folder())
-        recorded = [item for item in outcomes if not item.row.get("leak")]
-        right = [item for item in recorded if item.stock]
-        wrong = [item for item in recorded if not item.stock and not item.task.get("negative")]
-        text = [item for item in outcomes if item.row.get("leak")]
-        shares = (_share(_n(item for item in part if item.ours), _n(part)) for part in (right, wrong, text))
-        table.add(name, *shares, _n(item for item in outcomes if item.moved_wrongly))
-    switches.off = frozenset()
-    return [table]
-
-
-def _n(outcomes: Iterable[Outcome]) -> int:
-    return sum(item.row.get("n", 1) for item in outcomes)
-
-
 @dataclass(slots=True)
 class Held:
     """What became of a conversation."""
@@ -268,9 +223,10 @@ class Held:
     result: Result
     touched: frozenset[str]
 
-    def has(self, *parts: str) -> bool:
-        """Return whether a problem contains one of these texts."""
-        return any(part in problem.text for problem in self.result.problems for part in parts)
+    @property
+    def problems(self) -> list[str]:
+        """Return what was wrong."""
+        return [problem.text for problem in self.result.problems]
 
 
 async def _async_scenarios(switches: Switches) -> list[Table]:
@@ -307,9 +263,13 @@ async def _async_hold_run(run: Run, switches: Switches) -> Held:
     with ModelServer() as server:
         async with running_hass() as hass:
             if run.is_recorded:
-                await async_record(hass)
+                await _async_record(hass)
             switches.take()
             return Held(await async_run(hass, server, run), switches.take())
+
+
+def _is_about_states(problem: str) -> bool:
+    return (" instead of " in problem or " changed: " in problem) and "model requests" not in problem
 
 
 def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> list[Table]:
@@ -330,9 +290,9 @@ def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) ->
         table.add(
             name,
             _share(sum(each.result.verdict is Verdict.GOOD for each in right), len(right)),
-            sum(each.has("is not what is said") for each in right),
-            sum(each.has(" instead of ", " changed: ") and not _only_requests(each) for each in right),
-            sum(each.has("model requests") for each in right),
+            sum("is not what is said" in str(each.problems) for each in right),
+            sum(any(map(_is_about_states, each.problems)) for each in right),
+            sum("model requests" in str(each.problems) for each in right),
             mean(count for each in right for count in each.result.rounds),
             _share(sum(each.result.verdict is not Verdict.BAD for each in wrong), len(wrong)),
             sum(name == NONE or not WITHOUT[name].isdisjoint(first.touched) for first in outcomes[NONE]),
@@ -341,8 +301,42 @@ def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) ->
     return [table]
 
 
-def _only_requests(held: Held) -> bool:
-    return all("model requests" in problem.text for problem in held.result.problems)
+async def run_scenarios() -> list[Table]:
+    """Return C1: how good conversations of a household are, and how many model requests they take."""
+    found: list[tuple[Run, Result]] = []
+    for held in load_runs():
+        with ModelServer() as server:
+            async with running_hass() as hass:
+                if held.is_recorded:
+                    await _async_record(hass)
+                found.append((held, await async_run(hass, server, held)))
+    competent = [(held, result) for held, result in found if held.mistake is None]
+    mistakes = [(held, result) for held, result in found if held.mistake]
+    tables = [
+        _by_group("conversations, by theme", competent, lambda held: held.theme),
+        _by_group("conversations, by language", competent, lambda held: held.language),
+        _by_group("mistakes of the model, by theme", mistakes, lambda held: held.theme),
+    ]
+    tables[0].notes.append("goal: 95 % good, none bad, at most 1.4 model requests per turn")
+    return tables
+
+
+async def _async_record(hass: HomeAssistant) -> None:
+    async_initialize_recorder(hass)
+    database = {"db_url": f"sqlite:///{hass.config.path('home-assistant.db')}"}
+    assert await async_setup_component(hass, "recorder", {"recorder": database})
+
+
+def _by_group(title: str, found: Sequence[tuple[Run, Result]], group: Callable[[Run], str]) -> Table:
+    columns = ("group", "conversations", "good", "flawed", "bad", "good %", "requests per turn")
+    table = Table("C1", title, columns)
+    for name in (*sorted({group(held) for held, _result in found}), "all"):
+        results = [result for held, result in found if name in (group(held), "all")]
+        counts = [sum(result.verdict is verdict for result in results) for verdict in Verdict]
+        rounds = [count for result in results for count in result.rounds]
+        share = 100 * counts[Verdict.GOOD] / len(results)
+        table.add(name, len(results), *counts, share, sum(rounds) / max(1, len(rounds)))
+    return table
 
 
 async def _async_said(switches: Switches) -> list[Table]:
@@ -361,10 +355,7 @@ async def _async_said(switches: Switches) -> list[Table]:
         return held
 
     turns = turns_of(load(CHOSEN.sample))
-    return _said_tables(await _async_passes(switches, turns, hold, lambda turn: turn.touched))
-
-
-def _said_tables(outcomes: Mapping[str, Sequence[Turn]]) -> list[Table]:
+    outcomes = await _async_passes(switches, turns, hold, lambda turn: turn.touched)
     return [_said_table(form, outcomes) for form in Form]
 
 
@@ -383,9 +374,6 @@ def _said_table(form: Form, outcomes: Mapping[str, Sequence[Turn]]) -> Table:
     table = Table("L1c", f"what people say in 65 languages, {form}, by the layer that is off", columns)
     for name, turns in outcomes.items():
         table.add(name, *_figures(_in_form(turns, form)))
-    for group, is_spoken in (("in spoken languages", True), ("in others", False)):
-        own = [turn for turn in _in_form(outcomes[NONE], form) if (turn.sentence.base in SPOKEN) is is_spoken]
-        table.add(f"{NONE}, {group}", *_figures(own))
     return table
 
 

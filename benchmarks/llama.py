@@ -82,7 +82,6 @@ def _session() -> aiohttp.ClientSession:
 
 
 async def _questions() -> list[Captured]:
-    """Return what the agent sends for questions in one conversation."""
     with ModelServer() as server:
         server.default = text("Yes, it is.")
         async with running_home(ENTITIES) as (hass, _home):

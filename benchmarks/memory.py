@@ -1,7 +1,7 @@
 """P7: searching memories, adding one, and reading all at the start; by words, and with vectors beside."""
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from itertools import islice, product
 from pathlib import Path
 import tempfile
@@ -10,12 +10,12 @@ from time import perf_counter
 from pytest_homeassistant_custom_component.common import async_test_home_assistant
 
 import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name
-from custom_components.home_agent import const
+from custom_components.home_agent.const import CONF_EMBEDDING_PROVIDER, DEFAULTS, EMBEDDING_BUILTIN
 from custom_components.home_agent.events import EventEmitter
 from custom_components.home_agent.knowledge.search import async_create_embedder
 from custom_components.home_agent.knowledge.semantic import SemanticIndex
-from custom_components.home_agent.memory.memories import Memories, MemoryManager, MemorySettings, make_memory
-from custom_components.home_agent.memory.records import Memory, Origin, Provenance
+from custom_components.home_agent.memory.memories import MemoryManager, MemorySettings, make_memory
+from custom_components.home_agent.memory.records import Origin, Provenance
 from custom_components.home_agent.vector.embedded import EmbeddedStore
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
@@ -27,7 +27,6 @@ SIZES = (1_000, 10_000)
 ADDED = 100
 QUESTIONS = 200
 LIMIT = 5
-WITH_VECTORS = {**const.DEFAULTS, const.CONF_EMBEDDING_PROVIDER: "builtin"}
 
 NAMES = ("Anna", "Ben", "Carl", "Dora", "Emil", "Fine", "Grandma", "Hans", "Ida", "Jule")
 VERBS = (
@@ -53,6 +52,30 @@ WHENS = (
 COLUMNS = ("memories", "found by", "search p50 ms", "search p95 ms", "add one p50 ms", "reload s")
 
 
+@asynccontextmanager
+async def semantic_index(hass: HomeAssistant) -> AsyncGenerator[SemanticIndex]:
+    """Return an index with the built-in embedder and a store of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        async def open_store() -> EmbeddedStore:
+            return EmbeddedStore(Path(folder), hass.async_add_executor_job)
+
+        settings = {**DEFAULTS, CONF_EMBEDDING_PROVIDER: EMBEDDING_BUILTIN}
+        index = SemanticIndex(
+            hass,
+            entry_id="bench",
+            title="Benchmark",
+            emitter=EventEmitter(hass, enabled=False),
+            open_store=open_store,
+            open_embedder=lambda: async_create_embedder(hass, settings),
+        )
+        await index.async_start()
+        try:
+            yield index
+        finally:
+            await index.async_close()
+
+
 async def run() -> list[Table]:
     """Measure and return the table."""
     table = Table("P7", "memories", COLUMNS)
@@ -73,32 +96,10 @@ async def _measure(size: int, *, vectors: bool) -> Sequence[float]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         async with async_test_home_assistant(config_dir=folder) as hass:
             try:
-                async with _index(hass, Path(folder), vectors=vectors) as index:
+                async with semantic_index(hass) if vectors else nullcontext() as index:
                     return await _figures(hass, size, index)
             finally:
                 await hass.async_stop(force=True)
-
-
-@asynccontextmanager
-async def _index(hass: HomeAssistant, folder: Path, *, vectors: bool) -> AsyncGenerator[SemanticIndex | None]:
-    if not vectors:
-        yield None
-        return
-
-    async def store() -> EmbeddedStore:
-        return EmbeddedStore(folder / "vectors", hass.async_add_executor_job)
-
-    index = SemanticIndex(
-        hass,
-        entry_id=ENTRY,
-        title="bench",
-        emitter=EventEmitter(hass, False),
-        open_store=store,
-        open_embedder=lambda: async_create_embedder(hass, WITH_VECTORS),
-    )
-    await index.async_start()
-    yield index
-    await index.async_close()
 
 
 async def _figures(hass: HomeAssistant, size: int, index: SemanticIndex | None) -> Sequence[float]:
@@ -107,14 +108,28 @@ async def _figures(hass: HomeAssistant, size: int, index: SemanticIndex | None) 
     settings = MemorySettings(most=2 * size, dedup_threshold=1.0)
     memories.configure(settings, None)
     contents = _contents(size)
+
+    async def add(content: str) -> float:
+        heard = Provenance(at=dt_util.utcnow())
+        begin = perf_counter()
+        await memories.async_remember(make_memory(content, origin=Origin.EXTRACTED, heard=heard))
+        return (perf_counter() - begin) * 1000
+
+    async def search(question: str) -> float:
+        begin = perf_counter()
+        await memories.async_search(question, LIMIT, may_see=lambda _memory: True)
+        return (perf_counter() - begin) * 1000
+
     for content in contents[:-ADDED]:
-        await memories.async_remember(_memory(content))
+        await add(content)
     memories.configure(settings, index)
     await memories.async_sync()
-    adding = [await _timed_add(memories, content) for content in contents[-ADDED:]]
-    searching = [
-        await _timed_search(memories, question, index) for question in contents[:: size // QUESTIONS]
-    ]
+    adding = [await add(content) for content in contents[-ADDED:]]
+    searching = []
+    for question in contents[:: size // QUESTIONS]:
+        if index is not None:
+            await search(question)  # embeds the sentence
+        searching.append(await search(question))
     await manager.async_flush()
     begin = perf_counter()
     again = MemoryManager(hass)
@@ -122,21 +137,3 @@ async def _figures(hass: HomeAssistant, size: int, index: SemanticIndex | None) 
     again.of(ENTRY).configure(settings, index)
     await again.of(ENTRY).async_sync()
     return middle(searching), p95(searching), middle(adding), perf_counter() - begin
-
-
-def _memory(content: str) -> Memory:
-    return make_memory(content, origin=Origin.EXTRACTED, heard=Provenance(at=dt_util.utcnow()))
-
-
-async def _timed_add(memories: Memories, content: str) -> float:
-    begin = perf_counter()
-    await memories.async_remember(_memory(content))
-    return (perf_counter() - begin) * 1000
-
-
-async def _timed_search(memories: Memories, question: str, index: SemanticIndex | None) -> float:
-    if index is not None:
-        await memories.async_search(question, LIMIT, may_see=lambda _memory: True)
-    begin = perf_counter()
-    await memories.async_search(question, LIMIT, may_see=lambda _memory: True)
-    return (perf_counter() - begin) * 1000

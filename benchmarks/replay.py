@@ -49,25 +49,10 @@ class Outcome:
         """Return protected entities that move here and do not in stock Home Assistant."""
         return self.ours_moved - self.stock_moved
 
-    @property
-    def moved_wrongly(self) -> frozenset[str]:
-        """Return protected entities that a repair moved anywhere but where they were expected."""
-        return frozenset() if self.ours else self.moved_by_repair
-
-
-def data_folder() -> Path:
-    """Return where the recordings are: a folder of the user's, or the project's own."""
-    return Path(os.environ.get(DATA_VARIABLE) or OWN_DATA)
-
 
 async def run() -> list[Table]:
-    """Replay everything and return the tables."""
-    outcomes = await async_replay(data_folder())
-    return tables(outcomes)
-
-
-async def async_replay(folder: Path) -> list[Outcome]:
-    """Replay all recordings of a folder with `homes.jsonl`, `tasks.jsonl` and `calls.jsonl`."""
+    """Replay the recordings of a folder with `homes.jsonl`, `tasks.jsonl` and `calls.jsonl`."""
+    folder = Path(os.environ.get(DATA_VARIABLE) or OWN_DATA)
     homes = {row["home"]: row for row in _rows(folder / "homes.jsonl")}
     tasks = {(row["task_id"], bool(row.get("negative"))): row for row in _rows(folder / "tasks.jsonl")}
     by_home: dict[str, list[Outcome]] = {}
@@ -83,7 +68,7 @@ async def async_replay(folder: Path) -> list[Outcome]:
                     await replayer.async_replay(outcome)
     finally:
         server.stop()
-    return [outcome for outcomes in by_home.values() for outcome in outcomes]
+    return _tables([outcome for outcomes in by_home.values() for outcome in outcomes])
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -205,56 +190,27 @@ async def _home(home: Row, url: str) -> AsyncGenerator[Replayer]:
             await hass.config_entries.async_unload(agent.entry_id)
 
 
-def tables(outcomes: Sequence[Outcome]) -> list[Table]:
-    """Return R2's figures, and what is left with its causes."""
+def _tables(outcomes: Sequence[Outcome]) -> list[Table]:
     recorded = [item for item in outcomes if not item.row.get("leak")]
     positive = [item for item in recorded if not item.task.get("negative")]
-    failing = [item for item in positive if not item.stock]
-    passing = [item for item in recorded if item.stock]
-    written = [item for item in outcomes if item.row.get("leak")]
     table = Table(
         "R2",
         "recorded tool calls, state after against state expected",
         ("what", "sequences", "Home Agent", "stock", "goal"),
     )
-    table.add(
-        "failing ones that reach the right state",
-        _n(failing),
-        _share(failing, "ours"),
-        _share(failing, "stock"),
-        ">= 40 %",
-    )
-    table.add(
-        "passing ones that still pass",
-        _n(passing),
-        _share(passing, "ours"),
-        _share(passing, "stock"),
-        ">= 99.8 %",
-    )
-    table.add(
-        "calls written as text that reach it",
-        _n(written),
-        _share(written, "ours"),
-        _share(written, "stock"),
-        "",
-    )
+    for what, items, goal in (
+        ("failing ones that reach the right state", [item for item in positive if not item.stock], ">= 40 %"),
+        ("passing ones that still pass", [item for item in recorded if item.stock], ">= 99.8 %"),
+        ("calls written as text that reach it", [item for item in outcomes if item.row.get("leak")], ""),
+    ):
+        table.add(what, _n(items), _share(items, "ours"), _share(items, "stock"), goal)
     moved = [item for item in outcomes if item.moved_by_repair]
-    table.add(
-        "moves of locks, covers, valves, alarms that stock refuses, as asked",
-        _n(moved),
-        _n([item for item in moved if item.ours]),
-        0,
-        "",
-    )
-    table.add("the same, not as asked", _n(moved), _n([item for item in moved if item.moved_wrongly]), 0, "0")
-    errors = [error for item in outcomes for error in item.errors]
-    table.add(
-        "longest error for the model, characters",
-        len(errors),
-        max(map(len, errors), default=0),
-        "",
-        f"<= {MAX_ERROR}",
-    )
+    wrongly = [item for item in moved if not item.ours]
+    what = "moves of locks, covers, valves, alarms that stock refuses, as asked"
+    table.add(what, _n(moved), _n(moved) - _n(wrongly), 0, "")
+    table.add("the same, not as asked", _n(moved), _n(wrongly), 0, "0")
+    errors = [len(error) for item in outcomes for error in item.errors]
+    table.add("longest error for the model, characters", len(errors), max(errors), "", f"<= {MAX_ERROR}")
     differing = [item for item in recorded if item.row.get("stock_ok") not in (None, item.stock)]
     table.notes.append(f"stock as recorded before: {_n(recorded) - _n(differing)} of {_n(recorded)} the same")
     return [table, _by_model(positive)]

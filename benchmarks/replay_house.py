@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping
 import importlib
-from typing import Any, override
+from typing import Any, ClassVar, override
 
 from pytest_homeassistant_custom_component.common import setup_test_component_platform
 
 from homeassistant.components.binary_sensor import BinarySensorEntity
+from homeassistant.components.climate import ClimateEntity, ClimateEntityFeature, HVACMode
 from homeassistant.components.cover import CoverEntity
 from homeassistant.components.fan import FanEntity, FanEntityFeature
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.lawn_mower import (
+    LawnMowerActivity,
+    LawnMowerEntity,
+    LawnMowerEntityFeature,
+)
 from homeassistant.components.light import LightEntity
 from homeassistant.components.lock import LockEntity
 from homeassistant.components.media_player import MediaPlayerEntity, MediaPlayerState
@@ -17,6 +23,7 @@ from homeassistant.components.sensor import SensorEntity
 from homeassistant.components.todo import TodoListEntity
 from homeassistant.components.vacuum import StateVacuumEntity, VacuumActivity
 from homeassistant.components.valve import ValveEntity
+from homeassistant.const import UnitOfTemperature
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.helpers.entity import Entity
@@ -125,11 +132,9 @@ class RecordedCover(_Moving, CoverEntity):
         if "current_position" in (self.row.get("attributes") or {}):
             self._attr_current_cover_position = position
 
-    async_open_cover, async_close_cover, async_set_cover_position = (
-        _Moving.opened,
-        _Moving.closed,
-        _Moving.moved,
-    )
+    async_open_cover = _Moving.opened
+    async_close_cover = _Moving.closed
+    async_set_cover_position = _Moving.moved
 
 
 class RecordedValve(_Moving, ValveEntity):
@@ -139,11 +144,9 @@ class RecordedValve(_Moving, ValveEntity):
     def move(self, position: int) -> None:
         self._attr_current_valve_position = position
 
-    async_open_valve, async_close_valve, async_set_valve_position = (
-        _Moving.opened,
-        _Moving.closed,
-        _Moving.moved,
-    )
+    async_open_valve = _Moving.opened
+    async_close_valve = _Moving.closed
+    async_set_valve_position = _Moving.moved
 
 
 class RecordedLock(Recorded, LockEntity):
@@ -239,6 +242,35 @@ class RecordedBinarySensor(Recorded, BinarySensorEntity):
         self._attr_is_on = state is True or state == "on"
 
 
+class RecordedThermostat(Recorded, ClimateEntity):
+    """A thermostat."""
+
+    _attr_hvac_modes: ClassVar = [HVACMode.OFF, HVACMode.HEAT]
+    _attr_temperature_unit = UnitOfTemperature.CELSIUS
+    _attr_supported_features = ClimateEntityFeature.TARGET_TEMPERATURE
+
+    @override
+    def begin(self, state: Any, attributes: Row) -> None:
+        self._attr_hvac_mode = HVACMode.HEAT
+        self._attr_current_temperature = 20.5
+        self._attr_target_temperature = 19
+
+    async_set_temperature = sets(target_temperature=lambda _own, temperature, **_values: temperature)
+
+
+class RecordedMower(Recorded, LawnMowerEntity):
+    """A lawn mower."""
+
+    _attr_supported_features = LawnMowerEntityFeature.START_MOWING | LawnMowerEntityFeature.DOCK
+
+    @override
+    def begin(self, state: Any, attributes: Row) -> None:
+        self._attr_activity = LawnMowerActivity(state or "docked")
+
+    async_start_mowing = sets(activity=LawnMowerActivity.MOWING)
+    async_dock = sets(activity=LawnMowerActivity.RETURNING)
+
+
 KINDS: Mapping[str, type[Recorded]] = {
     "light": RecordedLight,
     "cover": RecordedCover,
@@ -250,6 +282,8 @@ KINDS: Mapping[str, type[Recorded]] = {
     "todo": RecordedList,
     "sensor": RecordedSensor,
     "binary_sensor": RecordedBinarySensor,
+    "climate": RecordedThermostat,
+    "lawn_mower": RecordedMower,
 }
 
 

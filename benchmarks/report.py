@@ -35,7 +35,6 @@ class Table:
 
 
 def _cell(value: object) -> str:
-    """Return a value as it is printed."""
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 

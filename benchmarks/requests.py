@@ -1,22 +1,25 @@
-"""P3, P5: how much of a request stays the same, and what the first one costs, beside core's own agent."""
+"""P3, P5, P12: how much of a request stays the same, and what the first one costs, beside core's agent."""
 
 from itertools import pairwise
 import json
 from typing import Any
 
+import bpe_openai
+
 from homeassistant.components import conversation
 from homeassistant.core import Context
-from tests.servers.loopback import Captured
+from tests.helpers.demo_house import async_demo_house
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
-from .harness import Bench, bench
+from .harness import Bench, add_ours, bench, running_hass
 from .report import Table, middle
 
 STABLE_HOUSE = 200
 STABLE_TURNS = 20
 SIZES = (11, 20, 30, 50, 200, 500, 1000, 5000)
 GOAL_TOKENS = 3500
+GOALS = {"rules": "<= 200", "tools": "<= 1100", "first request": "<= 1900"}
 SENTENCES = (
     "Is the light in the kitchen on?",
     "How warm is it in the bedroom?",
@@ -28,11 +31,10 @@ SENTENCES = (
 
 async def run() -> list[Table]:
     """Measure and return the tables."""
-    return [await _stability(), await _first_request()]
+    return [await _stability(), await _first_request(), await _parts()]
 
 
 async def _stability() -> Table:
-    """Return P3: bytes that equal the request before, over changing states."""
     table = Table(
         "P3",
         f"bytes of a request that equal the turn before, {STABLE_TURNS} turns, {STABLE_HOUSE} entities",
@@ -41,13 +43,15 @@ async def _stability() -> Table:
     with ModelServer() as server:
         server.default = text("Here is a short answer to that.")
         async with bench(STABLE_HOUSE, server.url) as house:
-            for agent, entity_id in (("Home Agent", house.ours), ("core", house.core)):
+            for agent, entity_id, goal in (
+                ("Home Agent", house.ours, ">= 95 %"),
+                ("core", house.core, "no states in the request"),
+            ):
                 server.clear()
                 await _talk(house, entity_id)
-                chats = server.chats
-                shares = [_share(earlier, later) for earlier, later in pairwise(chats)]
-                heads = {json.dumps([chat.messages[0], chat.json.get("tools")]) for chat in chats}
-                goal = ">= 95 %" if agent == "Home Agent" else "no states in the request"
+                bodies = [chat.json for chat in server.chats]
+                shares = [_share(earlier, later) for earlier, later in pairwise(bodies)]
+                heads = {json.dumps([body["messages"][0], body.get("tools")]) for body in bodies}
                 table.add(agent, middle(shares), min(shares), "yes" if len(heads) == 1 else "no", goal)
     return table
 
@@ -65,40 +69,56 @@ async def _talk(house: Bench, entity_id: str) -> None:
         conversation_id = result.conversation_id
 
 
-def _share(earlier: Captured, later: Captured) -> float:
+def _share(earlier: dict[str, Any], later: dict[str, Any]) -> float:
     """Return which part of a request a server has seen before, in percent: tools, then messages."""
-    before, after = _as_read(earlier.json), _as_read(later.json)
-    same = next(
-        (index for index, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before)
+    before, after = (
+        json.dumps([body.get("tools"), body["messages"]], ensure_ascii=False) for body in (earlier, later)
     )
-    return 100 * same / len(after)
-
-
-def _as_read(body: dict[str, Any]) -> str:
-    return json.dumps([body.get("tools"), body["messages"]], ensure_ascii=False)
+    differing = (index for index, (a, b) in enumerate(zip(before, after, strict=False)) if a != b)
+    return 100 * next(differing, len(before)) / len(after)
 
 
 async def _first_request() -> Table:
-    """Return P5: tokens of the first request."""
-    table = Table(
-        "P5",
-        "tokens of the first request (o200k)",
-        ("entities", "Home Agent", "core", "goal", "estimate of Home Agent"),
-    )
+    columns = ("entities", "Home Agent", "core", "goal")
+    table = Table("P5", "tokens of the first request (o200k)", columns)
     with ModelServer() as server:
         for size in SIZES:
             async with bench(size, server.url) as house:
                 tokens = []
-                for entity_id in (house.ours, house.core):
+                for agent in (house.ours, house.core):
                     server.clear()
-                    await conversation.async_converse(
-                        house.hass, SENTENCES[0], None, Context(), "en", entity_id
-                    )
+                    await conversation.async_converse(house.hass, SENTENCES[0], None, Context(), "en", agent)
                     tokens.append(count_tokens(as_text(server.chats[0].json)))
-                    if entity_id == house.ours:
-                        estimate = estimated(as_text(server.chats[0].json))
-                goal = f"<= {GOAL_TOKENS}" if size >= 500 else "<= core"
-                table.add(size, *tokens, goal, estimate)
+                table.add(size, *tokens, f"<= {GOAL_TOKENS}" if size >= 500 else "<= core")
+    return table
+
+
+async def _parts() -> Table:
+    with ModelServer() as server:
+        server.default = text("All right.")
+        async with running_hass() as hass:
+            await async_demo_house(hass)
+            ours = await add_ours(hass, server.url, {})
+            await conversation.async_converse(hass, "Turn on the kitchen light", None, Context(), "en", ours)
+            body = server.chats[-1].json
+    tools = {
+        tool["function"]["name"]: json.dumps(tool["function"], ensure_ascii=False, separators=(",", ":"))
+        for tool in body["tools"]
+    }
+    system, user = body["messages"][0]["content"], body["messages"][-1]["content"]
+    rules, _, house = system.partition("\nExposed entities")
+    every = "".join(tools.values())
+    table = Table("T2", "first request, demo house", ("part", "characters", "tokens (o200k)", "goal"))
+    for part, sent in {
+        "rules": rules,
+        "list of the house": f"Exposed entities{house}",
+        **{f"`{tool}`": schema for tool, schema in tools.items()},
+        "tools": every,
+        "sentence and states": user,
+        "first request": f"{every}\n{system}\n{user}",
+    }.items():
+        table.add(part, len(sent), count_tokens(sent), GOALS.get(part, ""))
+    table.notes.append(f"{len(tools)} tools; schemas as compact JSON")
     return table
 
 
@@ -110,13 +130,4 @@ def as_text(body: dict[str, Any]) -> str:
 
 def count_tokens(sent: str) -> int:
     """Return the tokens of a text in the o200k encoding."""
-    import bpe_openai  # noqa: PLC0415 - only benchmarks need it
-
     return len(bpe_openai.get_encoding("o200k_base").encode(sent))
-
-
-def estimated(sent: str) -> int:
-    """Return what the integration's own estimator says."""
-    from custom_components.home_agent.context.window import estimate_tokens  # noqa: PLC0415
-
-    return estimate_tokens(sent)

@@ -7,20 +7,13 @@ from enum import StrEnum
 from itertools import groupby
 import json
 from pathlib import Path
-from typing import Any, ClassVar, override
+from typing import Any
 import unicodedata
 import zlib
 
 from pytest_homeassistant_custom_component.common import MockUser
 
 from homeassistant.components import conversation
-from homeassistant.components.climate import ClimateEntity, ClimateEntityFeature, HVACMode
-from homeassistant.components.lawn_mower import (
-    LawnMowerActivity,
-    LawnMowerEntity,
-    LawnMowerEntityFeature,
-)
-from homeassistant.const import UnitOfTemperature
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import speech
 from tests.servers.loopback import Captured
@@ -28,14 +21,9 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 
 from .harness import add_ours, running_hass
-from .replay_house import KINDS, Recorded, Row, async_build, sets
+from .replay_house import Recorded, Row, async_build
 
 DATA = Path(__file__).parent / "data" / "said"
-SPOKEN = {
-    path.stem.partition("-")[0]
-    for path in (Path(__file__).parents[1] / "custom_components/home_agent/translations").glob("*.json")
-}
-"""The languages in which Home Agent has texts of its own."""
 QUESTIONS = {
     "HassClimateGetTemperature",
     "HassGetCurrentDate",
@@ -87,19 +75,9 @@ class Sentence:
     text: str
 
     @property
-    def base(self) -> str:
-        """Return the language without the region."""
-        return self.language.partition("-")[0]
-
-    @property
     def is_question(self) -> bool:
         """Return whether nothing is to be changed."""
         return self.intent in QUESTIONS
-
-    @property
-    def models(self) -> tuple[Model, Model]:
-        """Return which models are tried with it: one that only talks, and one that calls."""
-        return (Model.ANSWERING, Model.CHANGING) if self.is_question else (Model.IDLE, Model.RIGHT)
 
     def in_form(self, form: Form) -> str:
         """Return the text in a form."""
@@ -122,8 +100,6 @@ class Turn:
     """What the model says; None if there is no text for it in the language."""
     is_said: bool = False
     """Whether that is what the person hears."""
-    error: str = ""
-    """Of the first call that failed."""
     touched: frozenset[str] = frozenset()
     """The layers that changed something."""
 
@@ -152,11 +128,6 @@ def load(most: int | None = None) -> list[Sentence]:
     return sentences
 
 
-def load_answers() -> dict[tuple[str, str, str], list[str]]:
-    """Return what is said after an order, or to a question, by language, intent and domain."""
-    return dict(_groups(DATA / "answers.txt"))
-
-
 def _groups(path: Path) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
     key = ("", "", "")
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -168,94 +139,7 @@ def _groups(path: Path) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
             yield key, list(part)
 
 
-class _Thermostat(Recorded, ClimateEntity):
-    """A thermostat."""
-
-    _attr_hvac_modes: ClassVar = [HVACMode.OFF, HVACMode.HEAT]
-    _attr_temperature_unit = UnitOfTemperature.CELSIUS
-    _attr_supported_features = ClimateEntityFeature.TARGET_TEMPERATURE
-
-    @override
-    def begin(self, state: Any, attributes: Row) -> None:
-        self._attr_hvac_mode = HVACMode.HEAT
-        self._attr_current_temperature = 20.5
-        self._attr_target_temperature = 19
-
-    async_set_temperature = sets(target_temperature=lambda _own, temperature, **_values: temperature)
-
-
-class _Mower(Recorded, LawnMowerEntity):
-    """A lawn mower."""
-
-    _attr_supported_features = LawnMowerEntityFeature.START_MOWING | LawnMowerEntityFeature.DOCK
-
-    @override
-    def begin(self, state: Any, attributes: Row) -> None:
-        self._attr_activity = LawnMowerActivity(state or "docked")
-
-    async_start_mowing = sets(activity=LawnMowerActivity.MOWING)
-    async_dock = sets(activity=LawnMowerActivity.RETURNING)
-
-
-def _features(domain: str, enum: str, names: str) -> dict[str, list[str]]:
-    """Return features as a home describes them."""
-    return {"supported_features": [f"{domain}.{enum}.{name}" for name in names.upper().split()]}
-
-
-_PLAYER = "play pause stop volume_mute volume_set volume_step turn_on turn_off next_track previous_track"
-HOME: Row = {
-    "areas": [{"id": "living_room", "name": "Living Room"}],
-    "entities": [
-        {
-            "name": "Lamp",
-            "id": "light.lamp",
-            "state": "on",  # as the answers say
-            "attributes": {"supported_color_modes": ["brightness"], "color_mode": "brightness"},
-        },
-        {
-            "name": "Fan",
-            "id": "fan.fan",
-            "attributes": _features("fan", "FanEntityFeature", "set_speed"),
-        },
-        {
-            "name": "Blinds",
-            "id": "cover.blinds",
-            "attributes": {
-                "current_position": 0,
-                **_features("cover", "CoverEntityFeature", "open close set_position"),
-            },
-        },
-        {"name": "Front Door", "id": "lock.front_door", "state": "locked"},
-        {
-            "name": "Main Valve",
-            "id": "valve.main",
-            "attributes": {
-                "reports_position": True,
-                "current_position": 0,
-                **_features("valve", "ValveEntityFeature", "open close set_position"),
-            },
-        },
-        {
-            "name": "TV",
-            "id": "media_player.tv",
-            "attributes": _features("media_player", "MediaPlayerEntityFeature", _PLAYER),
-        },
-        {
-            "name": "Rover",
-            "id": "vacuum.rover",
-            "attributes": _features("vacuum", "VacuumEntityFeature", "state start stop return_home"),
-        },
-        {"name": "Clippy", "id": "lawn_mower.clippy"},
-        {"name": "Thermostat", "id": "climate.thermostat"},
-        {
-            "name": "Shopping List",
-            "id": "todo.shopping",
-            "attributes": _features("todo", "TodoListEntityFeature", "create_todo_item"),
-        },
-    ],
-}
-for _row in HOME["entities"]:
-    _row["area"] = "living_room"
+HOME: Row = json.loads((DATA / "home.json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,21 +197,8 @@ WRONG = (SWITCHED["HassTurnOn", "light"], SWITCHED["HassTurnOn", "cover"], SWITC
 """What a wrong model does in answer to a question, in turn."""
 
 
-def order_of(sentence: Sentence, model: Model) -> Order:
-    """Return what a model calls."""
-    if model is Model.CHANGING:
-        return WRONG[_number(sentence) % len(WRONG)]
-    return SWITCHED.get((sentence.intent, sentence.domain)) or ORDERS[sentence.intent]
-
-
-def _number(sentence: Sentence) -> int:
-    return zlib.crc32(sentence.text.encode())
-
-
 @dataclass(slots=True)
 class _Script:
-    """The model in one turn."""
-
     order: Order | None
     answer: str
     again: bool
@@ -361,17 +232,21 @@ class Household:
     agent: str
     entities: Mapping[str, Recorded]
     context: Context
-    answers: Mapping[tuple[str, str, str], list[str]] = field(default_factory=load_answers)
+    answers: Mapping[tuple[str, str, str], list[str]]
+    """What is said after an order, or to a question, by language, intent and domain."""
 
     async def async_hold(self, turn: Turn) -> None:
         """Say a sentence to the agent and note what became of it."""
-        sentence = turn.sentence
-        is_calling = turn.model in (Model.RIGHT, Model.CHANGING)
-        order = order_of(sentence, turn.model) if is_calling else None
+        sentence, order = turn.sentence, None
+        number = zlib.crc32(sentence.text.encode())
+        if turn.model is Model.CHANGING:
+            order = WRONG[number % len(WRONG)]
+        elif turn.model is Model.RIGHT:
+            order = SWITCHED.get((sentence.intent, sentence.domain)) or ORDERS[sentence.intent]
         if order is not None:
             self.entities[order.entity_id].reset({"state": order.before})
         answers = self.answers.get((sentence.language, sentence.intent, sentence.domain))
-        turn.answer = answers[_number(sentence) % len(answers)] if answers else None
+        turn.answer = answers[number % len(answers)] if answers else None
         script = _Script(order, turn.answer or "OK.", again=turn.model is Model.RIGHT)
         self.server.default = script.reply
         self.server.requests.clear()
@@ -386,21 +261,19 @@ class Household:
         turn.requests = len(self.server.chats)
         turn.refusals = sum(not each["success"] for each in script.results)
         turn.is_changed = any(each["success"] for each in script.results)
-        turn.error = next((str(each["error"]) for each in script.results if not each["success"]), "")
         turn.is_said = turn.answer is not None and turn.answer in speech(result)
 
 
 @asynccontextmanager
 async def household() -> AsyncGenerator[Household]:
     """Return the home on a running Home Assistant."""
-    KINDS.update({"climate": _Thermostat, "lawn_mower": _Mower})
     with ModelServer() as server:
         async with running_hass() as hass:
             entities = await async_build(hass, HOME)
             agent = await add_ours(hass, server.url, OPTIONS)
             context = Context(user_id=MockUser(is_owner=True).add_to_hass(hass).id)
             try:
-                yield Household(hass, server, agent, entities, context)
+                yield Household(hass, server, agent, entities, context, dict(_groups(DATA / "answers.txt")))
             finally:
                 for entry in hass.config_entries.async_entries("home_agent"):
                     await hass.config_entries.async_unload(entry.entry_id)
@@ -416,6 +289,8 @@ def turns_of(sentences: Iterable[Sentence]) -> list[Turn]:
         for sentence in sentences
         for form in Form
         if form is Form.WRITTEN or sentence.in_form(form) != sentence.text
-        for model in sentence.models
+        for model in (
+            (Model.ANSWERING, Model.CHANGING) if sentence.is_question else (Model.IDLE, Model.RIGHT)
+        )
     ]
     return sorted(turns, key=lambda turn: turn.model in (Model.RIGHT, Model.CHANGING))

@@ -106,7 +106,6 @@ async def _setup(name: str, options: dict[str, Any]) -> Table:
 
 
 async def _turns(hass: HomeAssistant, entity_id: str) -> tuple[float, float]:
-    """Return the longest block of the loop in ten turns, and the most work at once."""
     await conversation.async_converse(hass, "Hello", None, Context(), "en", entity_id)
     watch = LoopWatch()
     for _turn in range(10):
@@ -115,30 +114,18 @@ async def _turns(hass: HomeAssistant, entity_id: str) -> tuple[float, float]:
 
 
 def _imports() -> Table:
-    table = Table("P9", "import of the integration", ("what", "median", "worst", "goal"))
-    rows = (("time, s", "0.15"), ("processor time, s", ""), ("memory, MB", "15"))
-    for (what, goal), column in zip(rows, _import_figures(), strict=True):
-        table.add(what, middle(column), max(column), goal)
-    return table
-
-
-def _import_figures() -> list[list[float]]:
-    """Return times, processor times and memory of imports in processes of their own.
-
-    What Home Assistant imports anyway comes before and does not count.
-    """
-    columns: list[list[float]] = [[], [], []]
+    """Return P9, of processes of their own; what Home Assistant imports anyway comes before."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    for run_number in range(RUNS + 1):
-        printed = subprocess.run(  # noqa: S603 - our own code
-            [sys.executable, "-c", IMPORT],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=ROOT,
-            env=environment,
+    command = [sys.executable, "-c", IMPORT]
+    printed = [
+        subprocess.run(  # noqa: S603 - our own code
+            command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment
         ).stdout.split()
-        if run_number > 0:  # the first one compiles
-            for column, figure in zip(columns, printed, strict=True):
-                column.append(float(figure))
-    return columns
+        for _run in range(RUNS + 1)
+    ]
+    table = Table("P9", "import of the integration", ("what", "median", "worst", "goal"))
+    goals = {"time, s": "0.15", "processor time, s": "", "memory, MB": "15"}
+    for (what, goal), texts in zip(goals.items(), zip(*printed[1:], strict=True), strict=True):
+        figures = [float(each) for each in texts]  # without the first run, which compiles
+        table.add(what, middle(figures), max(figures), goal)
+    return table

@@ -157,7 +157,6 @@ async def test_days_of_the_calendar_are_local(hass: HomeAssistant) -> None:
         ("yesterday evening", "en", "-18:00", "00:00"),
         ("last night", "en", "-20:00", "08:00"),
         ("since 8:00", "en", "08:00", "12:00"),
-        ("since breakfast", "en", "07:00", "12:00"),
         ("heute morgen", "de", "05:00", "12:00"),
         ("letzte Nacht", "de", "-20:00", "08:00"),
         ("seit 8 Uhr", "de", "08:00", "12:00"),

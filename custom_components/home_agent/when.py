@@ -4,7 +4,7 @@ What is to come is read by `read`, what has passed by `read_period` and `read_as
 as it is, then its words in English.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import cache
 from operator import itemgetter
@@ -39,8 +39,6 @@ DAYS: Final = {
 CALENDAR: Final = {"last": -1, "this": 0, "coming": 0, "next": 1}
 PARTS: Final = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (20, 32)}
 """Hours of the parts of a day."""
-MEALS: Final = {"breakfast": "7:00", "lunch": "12:00", "dinner": "18:00"}
-"""When meals begin."""
 MAX_PERIOD: Final = timedelta(days=366)
 MIN_PERIOD: Final = timedelta(seconds=1)
 MINUTE: Final = timedelta(minutes=1)
@@ -225,7 +223,6 @@ def _spelt(words: str) -> str:
 
 
 def _plain(words: str) -> str:
-    """Return words without those beside a time."""
     while (shorter := _FILLER.sub("", words).strip()) != words:
         words = shorter
     return words
@@ -359,11 +356,9 @@ def _part_of_day(words: str, now: datetime) -> Period | None:
 
 
 def _since(words: str, now: datetime) -> Period | None:
-    """Return the time since an hour, a day or a meal."""
     head, _, rest = words.partition(" ")
     if head != "since":
         return None
-    rest = MEALS.get(rest, rest)
     named = _part_of_day(rest, now) or (None if read_seconds(rest) else _passed(rest, now))
     start = named.start if named else _ago(rest, now) or _past_clock(rest, "", now)
     return None if start is None else Period(start, now)
@@ -396,13 +391,15 @@ def _past_clock(words: str, day: str, now: datetime) -> datetime | None:
     return at - timedelta(days=1) if found is None and at >= now else at
 
 
-NEVER: Final = frozenset({"", "no", "none", "never", "once", "false", "null"})
+NEVER: Final = frozenset({"", "0", "no", "none", "never", "once", "false", "null"})
 _REPEATS: Final = {
     **dict.fromkeys(("daily", "day"), EVERY_DAY),
     **dict.fromkeys(("weekdays", "weekday", "workdays", "workday", "working day"), WORKDAYS),
     **dict.fromkeys(("weekends", "weekend"), WEEKEND),
     **dict.fromkeys(("weekly", "week"), ()),
 }
+REPEATING: Final = frozenset(("every", "daily", "weekdays", "weekends", "weekly"))
+"""English words that say that something is repeated."""
 _BESIDE_DAYS: Final = frozenset({"and", "every", "each", "on", "at"})
 _TO: Final = frozenset({"to", "until", "through"})
 _DASHES: Final = lazy_regex(r"[-\u2010-\u2015]")
@@ -478,6 +475,18 @@ def in_english(text: str, language: str, *, past: bool = False) -> Iterator[str]
         if (translated := " ".join(parts)) not in texts:
             texts.add(translated)
             yield translated
+
+
+def times_named(texts: Iterable[str], language: str) -> set[str]:
+    """Return the words about time in texts by their English ones, and all numbers in digits."""
+    own = find(language)
+    lexicon, names = _lexicon(own if own and own in languages_with("times") else DEFAULT, False)
+    named = set[str]()
+    for text in texts:
+        said = [word for clause in clauses(text) for word in clause.words]
+        named |= {names[name] for name, matches in lexicon.all_matches(said).items() if matches}
+        named |= {word.plain for word in said if word.plain.isdecimal()}
+    return named
 
 
 @cache

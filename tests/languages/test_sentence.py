@@ -5,7 +5,7 @@ from pathlib import Path
 import re
 
 from custom_components.home_agent.languages import languages_with
-from custom_components.home_agent.languages.sentence import Mood, Wait, read, times_in
+from custom_components.home_agent.languages.sentence import Mood, read
 from custom_components.home_agent.when import in_english
 from tests.helpers.checks import every, for_each
 from tests.helpers.spoken import QUESTIONS, REASONS, REQUESTS
@@ -79,7 +79,7 @@ MORE = {
 def refusals(sentence: str, language: str) -> list[object]:
     """Return what of a sentence could refuse a call."""
     reading = read(sentence, language)
-    return [each for each in (reading.only_asks, reading.only_forbids, reading.waits) if each]
+    return [each for each in (reading.only_asks, reading.only_forbids) if each]
 
 
 def spellings(sentence: str) -> Iterator[str]:
@@ -167,45 +167,6 @@ def test_an_order_beside_anything_else_is_an_order(sentence: str) -> None:
 
 
 @for_each(
-    ("language", "sentence", "waits"),
-    [
-        ("en", "turn off the lights in ten minutes", {Wait.TIME}),
-        ("en", "turn on the light at 6", {Wait.TIME}),
-        ("en", "lights off at 10 pm", {Wait.TIME}),
-        ("en", "every evening at eight close the blinds", {Wait.REPEATED}),
-        ("en", "turn on the fan for twenty minutes", {Wait.LENGTH}),
-        ("en", "turn on the light when i come home", {Wait.CONDITION}),
-        ("de", "mach in einer halben stunde das licht aus", {Wait.TIME}),
-        ("de", "mach das licht aus sobald es dunkel wird", {Wait.CONDITION}),
-        ("fr", "éteins la télé à 22h", {Wait.TIME}),
-        ("es", "apaga la tele a las 10", {Wait.TIME}),
-        ("nl", "doe de tv uit over 10 minuten", {Wait.TIME}),
-        ("it", "tra 10 minuti spegni la tv", {Wait.TIME}),
-        ("pl", "wyłącz telewizor o 22:00", {Wait.TIME}),
-        ("en", "put the humidifier on at fifty five", set()),
-        ("en", "turn on the light for tonight", set()),
-        ("en", "turn on the light for a bit", set()),
-        ("en", "turn it off dinner is in ten minutes", set()),
-        ("en", "turn on the light and in ten minutes turn it off", set()),
-        ("en", "that fan has been on for two hours turn it off", set()),
-        ("en", "turn off the TV if it's still on", set()),
-        ("en", "whenever you're ready turn on the light", set()),
-        ("en", "turn on the fan at 10%", set()),
-        ("en", "set the heating to 20 for the evening", set()),
-        ("en", 'play "In Ten Minutes" on the TV', set()),
-        ("de", "mach den fernseher aus in zehn minuten gibt es essen", set()),
-        ("de", "wenn das fenster offen ist mach die heizung aus", set()),
-        ("fr", "éteins la télé on mange dans dix minutes", set()),
-        ("es", "apaga la luz de noche", set()),
-        ("it", "accendi la luce arrivo tra dieci minuti", set()),
-        ("sv", "tänd lampan om du kan", set()),
-    ],
-)
-def test_what_one_order_waits_for(language: str, sentence: str, waits: set[Wait]) -> None:
-    assert read(sentence, language).waits == waits
-
-
-@for_each(
     ("language", "sentence", "rest"),
     [
         ("en", "all lights upstairs but not leo's", "all lights upstairs"),
@@ -248,18 +209,6 @@ def test_what_is_excepted_is_no_place(language: str, sentence: str, rest: str) -
 def test_what_a_sentence_wants(sentence: str, language: str, kind: Mood) -> None:
     """Orders, questions and wishes for words are told apart; of a language without words nothing is known."""
     assert read(sentence, language).kind is kind
-
-
-@for_each(
-    ("text", "language", "waits"),
-    [
-        ("tell Tom at six that dinner is in ten minutes", "en", (Wait.TIME, Wait.TIME)),
-        ("dinner is ready", "en", ()),
-        ("sag Tom jeden Tag Bescheid", "de", (Wait.REPEATED,)),
-    ],
-)
-def test_times_that_a_text_names(text: str, language: str, waits: tuple[Wait, ...]) -> None:
-    assert times_in(text, language) == waits
 
 
 @for_each(

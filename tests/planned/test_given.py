@@ -7,14 +7,12 @@ import pytest
 
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
 from tests.helpers.everyday_house import NOW, async_pass
 from tests.helpers.planned import ASKS, DOOR, HALL, IN_TEN, LATER, UNLOCK, Wait, made, planned
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
+from tests.servers.replies import tool_calls
 
 pytestmark = pytest.mark.freeze_time(NOW)
 
@@ -101,30 +99,6 @@ async def test_an_automation_cannot_plan_what_is_restricted(
     await agent.say("yes")
     await wait(601)
     assert (made(secure), planned(agent).all()) == ([], [])
-
-
-async def test_a_name_is_no_time(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
-    """What a device is called says nothing about later."""
-    state = hass.states.get(HALL)
-    assert state is not None
-    er.async_get(hass).async_update_entity(HALL, name="Every Evening")
-    hass.states.async_set(HALL, "off", {**state.attributes, "friendly_name": "Every Evening"})
-    agent = await secure.async_agent(model_server, ASKS)
-    told = await agent.call("ha_control", "Turn on Every Evening", action="turn_on", entity_id=[HALL])
-    assert told["result"]["done"] == {HALL: "on"}
-
-
-async def test_tools_of_assist_do_not_act_now_either(model_server: ModelServer, secure: SecureHouse) -> None:
-    """Home Assistant's own intents know no time, so a sentence about later does not reach them."""
-    agent = await secure.async_agent(model_server, {**ASKS, "llm_apis": ["assist"]})
-
-    model_server.script(
-        [tool_calls([("intent__HassTurnOn", {"area": "Hall", "domain": ["light"]})]), text("Okay.")]
-    )
-    await agent.say(IN_TEN)
-    told = tool_results(model_server.chats[-1])[-1]
-    assert "Call again with when" in told["error"]
-    assert made(secure) == []
 
 
 async def test_a_similar_plan_is_named_and_cancelled(agent: Agent) -> None:

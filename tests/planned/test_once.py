@@ -100,15 +100,6 @@ async def test_condition_now(secure: SecureHouse, agent: Agent) -> None:
     assert planned(agent).all() == []
 
 
-async def test_for_a_while_if(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
-    """What holds now is done for a while."""
-    args = {"action": "turn_on", "entity_id": [HALL], "if": f"{WASHER} on", "for": "5 minutes"}
-    told = await agent.call("ha_control", "If the washer runs turn on the hall light for 5 minutes", **args)
-    assert told["result"]["done"] == {HALL: "on"}
-    await wait(301)
-    assert made(secure)[1:] == [("light.turn_off", (HALL,))]
-
-
 async def test_told_without_the_model(model_server: ModelServer, secure: SecureHouse) -> None:
     """A plain command for an event is confirmed by Home Agent itself."""
     agent = await secure.async_agent(model_server, {**ASKS, "quick_confirmations": True})

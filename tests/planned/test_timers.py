@@ -248,11 +248,6 @@ async def test_refusals(agent: Agent) -> None:
     refused: list[tuple[dict[str, str], str]] = [
         ({"action": "set"}, "when: say when"),
         ({"action": "set", "when": "soon"}, "is not understood"),
-        (
-            {"action": "set", "when": "7:00", "repeat": "monthly"},
-            "is not one of daily, weekdays, weekends, weekly",
-        ),
-        ({"action": "set", "when": "2026-06-01 10:00"}, "is over already"),
         ({"action": "set", "when": "2036-06-01 10:00"}, "2 years ahead"),
         ({"action": "cancel"}, "of yours is set"),
         ({"action": "extend", "name": "x"}, "by how much"),

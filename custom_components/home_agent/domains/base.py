@@ -30,10 +30,6 @@ class Grouping(NamedTuple):
     leave: str
     members: str
     """The parameter and the attribute with a group; its leader is the first."""
-    shared: frozenset[str]
-    """Actions that mean the whole group, unless the person names one of it."""
-    values: frozenset[str]
-    """The parameters that these may set."""
     heard: frozenset[str]
     """Services after which the whole group plays."""
 
@@ -347,9 +343,9 @@ class DomainFacts:
 
     @cached_property
     def arranging(self) -> frozenset[str]:
-        """The actions that may concern the rooms of a machine, or a whole group of players."""
+        """The actions that concern the rooms of a machine, or a group of players."""
         works = {self.rooms.action, *self.rooms.everywhere} if self.rooms else set()
-        plays = {self.groups.join, self.groups.leave, *self.groups.shared} if self.groups else set()
+        plays = {self.groups.join, self.groups.leave} if self.groups else set()
         return frozenset(works | plays)
 
     @cached_property

@@ -197,8 +197,6 @@ MEDIA_PLAYER = DomainFacts(
         "join",
         "unjoin",
         GROUP,
-        words("volume_up volume_down increase decrease set_volume set_value mute unmute"),
-        words("volume_level is_volume_muted"),
         words("play_media media_play media_play_pause turn_on toggle select_source media_seek"),
     ),
     told={"join": "joined", "unjoin": "parted"},

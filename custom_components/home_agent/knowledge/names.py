@@ -76,12 +76,6 @@ def word_similarity(first: str, second: str) -> float:
     return 0.0
 
 
-def common_prefix(first: str, second: str) -> int:
-    """Return how many characters two words have in common at their start."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
-
-
 def distance(first: str, second: str, limit: int) -> int:
     """Return the edits (insert, delete, replace, swap neighbours) between two words, at most limit + 1."""
     if abs(len(first) - len(second)) > limit:

@@ -95,12 +95,6 @@ def whites() -> Mapping[str, int]:
 
 
 @cache
-def shades(kind: str) -> frozenset[str]:
-    """Return the words beside colours of a kind: `light`, `dark`, `warm`, `cold` or `plain`."""
-    return _in_all_languages(f"names.shades.{kind}")
-
-
-@cache
 def _longest_first(name: str) -> Sequence[str]:
     """Return the phrases of all languages, the longest first, with one space before and after each."""
     return [f" {phrase} " for phrase in sorted(_in_all_languages(name), key=lambda one: (-len(one), one))]

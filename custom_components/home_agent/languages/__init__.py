@@ -33,7 +33,7 @@ STRICTER: Final[Mapping[str, str]] = {
         "after texts from outside only words that were said or read in the conversation leave"
     ),
     "quantities.all": "the words of all languages count",
-    "times.english": "nothing but the model knows that a command is for later",
+    "times.english": "times and days have to be said in English or in digits",
 }
 """What becomes stricter for people who speak a language without the section of a table."""
 

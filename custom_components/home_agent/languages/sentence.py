@@ -1,4 +1,4 @@
-"""One reading of a person's sentence: what it is, what its order waits for, what it excepts.
+"""One reading of a person's sentence: what it is, and what it excepts.
 
 It is made once per turn. Rules that refuse a call rest on it, so its flags say what is certain, and nothing
 in it needs punctuation or capitals: speech recognition writes neither.
@@ -6,14 +6,14 @@ in it needs punctuation or capitals: speech recognition writes neither.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
+from enum import Enum, auto
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Final
 
 from ..regex import lazy_regex
 from ..texts import plain
-from . import find, languages_with, table, words, words_to_99
+from . import find, languages_with, table, words
 from .lexicon import Clause, Lexicon, Match, Word, clauses
 
 MAX_CHARS: Final = 400
@@ -24,26 +24,17 @@ MAX_ADDRESS: Final = 3
 """A sentence with at most this many words before a question addresses somebody."""
 MAX_WISH: Final = 9
 """Words of a wish without a verb, such as "a bit brighter"."""
-MAX_AMOUNT: Final = 6
-"""Words of a length of time before its unit."""
 MAX_SUBJECT: Final = 4
 """Words between those that ask about the past and the verb of the question."""
-LAST_HOUR: Final = 12
-"""The largest number that is an hour without a word that says so."""
 CLOCK: Final = "clocktime"
 """Stands for 18:30, whose colon would be lost."""
-MEASURE: Final = "measure"
-"""Stands for a percent or degree sign."""
 
 QUESTIONS: Final = (
     *("openers", "past", "asking", "whether", "particles", "copulas", "requests", "commands", "joins"),
     *("switching", "reasons", "negations", "late_negations", "unrelated", "not_forbidden", "staying"),
     *("stating", "orders", "asks", "tells", "greetings", "states", "when", "lead"),
 )
-TIMES: Final = (
-    *("soon", "during", "lengths", "amounts", "at", "sure_at", "clock", "later", "repeated", "when", "if"),
-    *("only", "polite", "statements"),
-)
+TIMES: Final = ("soon", "at", "when", "if", "only", "statements")
 TABLES: Final[Mapping[str, Sequence[str]]] = {
     **{name: (f"questions.{name}",) for name in QUESTIONS},
     **{f"time_{name}": (f"times.{name}",) for name in TIMES},
@@ -55,14 +46,8 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "excepting": ("quantities.excepting",),
     "self": ("memory.self",),
 }
-UNITS: Final = ("second", "minute", "hour", "day", "week")
-DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-SHORT: Final = 3
-"""Letters of a day's short form, which may be another word: "immer so" is no Sunday."""
 _QUOTED: Final = lazy_regex(r"[\"“„«»][^\"“”„«»]{1,80}[\"”“«»]")
-_MEASURES: Final = lazy_regex("[%°]")
 _CLOCKS: Final = lazy_regex(r"\b\d{1,2}(?::|h(?=\d))\d{2}\b")
-_JOINED: Final = lazy_regex(r"(\d)(?=[^\W\d_])")
 
 
 class Mood(Enum):
@@ -75,16 +60,6 @@ class Mood(Enum):
     """Neither plainly an order nor a question; it may be either."""
     QUESTION = auto()
     """A question, or a greeting."""
-
-
-class Wait(StrEnum):
-    """What an order waits for."""
-
-    TIME = "time"
-    LENGTH = "length"
-    """It begins at once and ends after a while."""
-    REPEATED = "repeated"
-    CONDITION = "condition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +75,6 @@ class Sentence:
     """Whether it is one order, and nothing in it needs an answer."""
     is_joined: bool = False
     """Whether it names several things or values: "the light and the fan"."""
-    waits: frozenset[Wait] = frozenset()
-    """What its only order waits for."""
     without_exceptions: str = ""
     """It without what it excepts: "all lights but the hallway" does not mean the hallway."""
 
@@ -143,23 +116,8 @@ def read(text: str, language: str) -> Sentence:
         only_forbids=True in negated and False not in negated,
         is_plain=is_plain and own in languages_with("questions.orders"),
         is_joined=is_joined,
-        waits=one.waits if one is not None and is_plain and not is_joined else frozenset(),
         without_exceptions=" ".join(part.without_exceptions for part in parts) if is_cut else text,
     )
-
-
-@lru_cache(maxsize=64)
-def times_in(text: str, language: str) -> tuple[Wait, ...]:
-    """Return the times and conditions that stand anywhere in a text, of which it may only tell."""
-    own = find(language)
-    if own is None or own not in languages_with("times") or len(text) > MAX_CHARS:
-        return ()
-    lexicon = _lexicon(own)
-    parts = (
-        _Clause(clause, lexicon.all_matches(clause.words), own, beside_any_verb=True)
-        for clause in clauses(_prepared(text))
-    )
-    return tuple(mark for part in parts for mark in part.marks.values())
 
 
 @cache
@@ -168,46 +126,12 @@ def _lexicon(language: str) -> Lexicon:
         name: [entry for source in sources for entry in words(language, source)]
         for name, sources in TABLES.items()
     }
-    english: Mapping[str, Sequence[str]] = table(language, "times.english") or {}
-
-    def named(*names: str) -> list[str]:
-        return [word for name in names for word in english.get(name, ())]
-
-    days = [day for day in named(*DAYS) if len(day) > SHORT]
-    marks = [*days, *named("sunset", "sunrise", "noon", "midnight", "tomorrow")]
-    befores = named("at", "before", "after", "until")
-    later = [f"{before} {mark}" for before in befores for mark in marks]
-    repeated = [
-        f"{every} {span}" for every in named("every") for span in (*days, *named("hour", "day", "week"))
-    ]
-    tables["time_later"] = [*tables["time_later"], *named("tomorrow"), *later]
-    tables["time_repeated"] = [
-        *tables["time_repeated"],
-        *named("daily", "weekdays", "weekly"),
-        *repeated,
-    ]
-    tables["units"] = named(*UNITS)
-    tables["measures"] = [MEASURE, *words(language, "memory.units")]
-    things: Mapping[str, Sequence[str]] = table(language, "concepts.things") or {}
-    tables["things"] = [name for names in things.values() for name in names if " " in name]
-    tables["numbers"] = [*_numbers(language)]
     return Lexicon(tables)
 
 
-@cache
-def _numbers(language: str) -> Mapping[str, int]:
-    rows = [*(table(language, "numbers.digits") or ()), *((entry,) for entry in words_to_99(language))]
-    return {
-        " ".join(word.plain for clause in clauses(entry) for word in clause.words): number
-        for number, entries in enumerate(rows)
-        for entry in entries
-    }
-
-
 def _prepared(text: str) -> str:
-    """Return a text without what is quoted, with clocks and measures as words."""
-    text = _MEASURES.sub(f" {MEASURE} ", _QUOTED.sub(" ", text))
-    return _JOINED.sub(r"\1 ", _CLOCKS.sub(CLOCK, text))
+    """Return a text without what is quoted, with clocks as words."""
+    return _CLOCKS.sub(CLOCK, _QUOTED.sub(" ", text))
 
 
 class _Form(Enum):
@@ -237,10 +161,7 @@ class _Clause:
         clause: Clause,
         matches: Mapping[str, Mapping[int, Match]],
         language: str,
-        *,
-        beside_any_verb: bool = False,
     ) -> None:
-        self._beside_any_verb = beside_any_verb
         self.said: Sequence[Word] = clause.words
         self.is_asked = clause.is_asked
         self._language = language
@@ -352,7 +273,7 @@ class _Clause:
         asks = first["asks"] > first["orders"] and not is_condition
         if self.form in (_Form.QUESTION, _Form.LEAD) or asks:
             return Mood.QUESTION
-        ends = {end, *(region.start for region in self.marks)}  # "lights off at ten pm"
+        ends = {end, *at["time_soon"], *at["time_at"]}  # "lights off at ten pm"
         is_switched = not at["copulas"] and not ends.isdisjoint(_ends(at["states"]) | _ends(at["switching"]))
         if first["orders"].words or (self.form is _Form.ORDER and (wanted or is_switched)):
             return Mood.ORDER
@@ -388,10 +309,9 @@ class _Clause:
         polite = _covered(self._at["polite"])
         behind = {index + match.words: index for index, match in self._at["joins"].items() if index}
         starts = behind.keys() | {index for index, word in enumerate(self.said) if word.starts}
-        told = {region.stop for region in self.marks}  # "in ten minutes, turn off the light"
         return {
             index
-            for index in starts - told
+            for index in starts
             if behind.get(index) not in polite and not polite.issuperset(range(index, len(self.said)))
         }
 
@@ -437,9 +357,7 @@ class _Clause:
                 if not told and any(index not in _covered(at["fillers"]) for index in part):
                     yield False
                 continue
-            doubts = (*at["excepting"], *at["time_only"], *others)
-            later = [region.start for region, wait in self.marks.items() if wait is Wait.TIME]
-            is_doubtful = any(index in part for index in (*doubts, *later))  # "not now, at eight"
+            is_doubtful = any(index in part for index in (*at["excepting"], *at["time_only"], *others))
             if self.is_asked or is_doubtful or any(after - verb > 1 for verb, after in pairwise(verbs)):
                 yield False
                 continue
@@ -477,103 +395,6 @@ class _Clause:
         cut = {index for region in self.excepted for index in region}
         cut |= _covered({at: match for at, match in self._at["excepting"].items() if at + match.words in cut})
         return " ".join(word.plain for index, word in enumerate(self.said) if index not in cut)
-
-    # --- what it waits for
-
-    @property
-    def waits(self) -> frozenset[Wait]:
-        """What its order waits for; nothing if it may tell of a time that is not the order's."""
-        at = self._at
-        marked = {index for region in self.marks for index in region}
-        if any(index not in marked for name in ("time_statements", "copulas") for index in at[name]):
-            return frozenset()
-        # "The fan has been on for two hours, turn it off": that length is of something else.
-        verb = min((*self._orders, *at["orders"], *at["requests"], *at["switching"]), default=0)
-        return frozenset(
-            wait for region, wait in self.marks.items() if region.start == self._first or region.start > verb
-        )
-
-    @cached_property
-    def marks(self) -> Mapping[range, Wait]:
-        """The words that say when, and what they say."""
-        at, marks = self._at, dict[range, Wait]()
-        polite = _covered(at["time_polite"]) | _covered(at["things"])  # "luz de noche" is a lamp
-        index = 0
-        while index < len(self.said):
-            mark = None if index in polite else self._mark_at(index)
-            if mark is not None:
-                marks[range(index, mark[0])] = mark[1]
-            index = mark[0] if mark is not None else index + 1
-        return marks
-
-    def _mark_at(self, index: int) -> tuple[int, Wait] | None:
-        """Return where the words end that say when from a word on, and what they say."""
-        at = self._at
-        for name, wait in (("time_soon", Wait.TIME), ("time_during", Wait.LENGTH)):
-            if (match := at[name].get(index)) and (end := self._length(index + match.words)):
-                return end, wait
-        if end := self._clock(index):
-            return end, Wait.TIME
-        tables = [("time_repeated", Wait.REPEATED), ("time_later", Wait.TIME), ("time_when", Wait.CONDITION)]
-        if self._beside_any_verb:
-            tables.append(("time_if", Wait.CONDITION))
-        best, wait = max(
-            ((at[name].get(index, Match()), wait) for name, wait in tables), key=lambda one: one[0]
-        )
-        if not best.words:
-            return None
-        if wait is Wait.CONDITION:  # it begins the clause, or follows the order
-            is_behind = any(verb < index for verb in self._orders - at["staying"].keys())
-            if self._beside_any_verb:
-                is_sure = not is_behind  # "tell Tom that, and turn off the light when I leave"
-            else:  # "if" and the German "wenn" may be looked up now
-                is_sure = (is_behind or index == self._first) and best > at["time_if"].get(index, Match())
-            if not is_sure:
-                return None
-            places = range(index + best.words, len(self.said))
-            ends = (place for place in places if self.said[place].starts or place in self._orders)
-            return next(ends, len(self.said)), wait
-        return index + best.words, wait
-
-    def _length(self, index: int) -> int | None:
-        """Return where a length of time ends that begins at a word; "a while" has none."""
-        at, end, place, amounts = self._at, None, index, 0
-        while place < len(self.said) and amounts < MAX_AMOUNT:
-            if amounts and (match := at["units"].get(place)):
-                place = end = place + match.words
-                amounts = 0
-                continue
-            if match := at["time_lengths"].get(place):
-                end = place + match.words
-            step = max(at[name].get(place, Match()) for name in ("time_amounts", "numbers")).words
-            step = step or int(self.said[place].plain.isdecimal())
-            if not step:
-                break
-            place, amounts = place + step, amounts + 1
-        return end
-
-    def _clock(self, index: int) -> int | None:
-        at, said = self._at, self.said
-        before = max(at["time_at"].get(index, Match()), at["time_sure_at"].get(index, Match()))
-        place = index + before.words
-        if place >= len(said):
-            return None
-        if said[place].plain == CLOCK:
-            return place + 1 + at["time_clock"].get(place + 1, Match()).words
-        step = at["numbers"].get(place, Match()).words or int(said[place].plain.isdecimal())
-        if not step:
-            return None
-        end = place + step
-        if (match := at["time_clock"].get(end)) and (before.words or end not in at["units"]):
-            return end + match.words
-        spoken = " ".join(word.plain for word in said[place:end])
-        number = int(spoken) if spoken.isdecimal() else _numbers(self._language).get(spoken, LAST_HOUR + 1)
-        if number > LAST_HOUR or end in at["measures"] or end in at["units"]:
-            return None
-        is_sure = index in at["time_sure_at"] or (
-            before.words and bool(self._beside_any_verb or at["switching"])
-        )
-        return end if is_sure else None
 
 
 def _ranges(said: Sequence[Word], cuts: Mapping[int, Match]) -> Iterator[range]:

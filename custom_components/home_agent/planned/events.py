@@ -101,7 +101,10 @@ def is_so(hass: HomeAssistant, clause: Clause, entity_id: str) -> bool | None:
             return None
         attribute = clause.get("attribute")
         number = as_number(str(state.attributes.get(attribute) if attribute else state.state))
-        return None if number is None else _is_between(number, clause)
+        if number is None:
+            return None
+        low, high = (as_number(str(clause.get(side, ""))) for side in ("above", "below"))
+        return (low is None or number > low) and (high is None or number < high)
     if (wanted := clause.get("to", clause.get("state"))) is not None:
         return state.state in _listed(wanted)
     return state.state not in (*_listed(clause.get("from")), *_listed(clause.get("not_to")))
@@ -128,11 +131,6 @@ def entities_of(clause: Clause) -> list[str]:
     """Return the entities that a clause is about; none for one about the time."""
     inner = clause["conditions"][0] if clause.get("condition") == "not" else clause
     return list(_listed(inner.get("entity_id")))
-
-
-def _is_between(number: float, clause: Clause) -> bool:
-    low, high = (as_number(str(clause.get(side, ""))) for side in ("above", "below"))
-    return (low is None or number > low) and (high is None or number < high)
 
 
 def _listed(value: Any) -> Sequence[Any]:

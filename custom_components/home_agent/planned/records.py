@@ -340,6 +340,14 @@ class PlannedItem:
             and self.owner.user_id == other.owner.user_id
         )
 
+    def is_like(self, other: Self) -> bool:
+        """Return whether another item may be meant in place of it: one for the same things or people."""
+        if self.restores or self.is_same(other) or self.owner.user_id not in (None, other.owner.user_id):
+            return False
+        if self.message is not None and other.message is not None:
+            return self.message.receiver == other.message.receiver
+        return self.verb == other.verb and not set(self.entity_ids).isdisjoint(other.entity_ids)
+
     def at(self, due: datetime) -> Self:
         """Return it at another time, in UTC."""
         return replace(self, schedule=replace(self.schedule, due=due))

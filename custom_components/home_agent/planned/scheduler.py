@@ -28,6 +28,8 @@ MAX_COMMANDS: Final = 100
 """Commands and messages of one agent."""
 MAX_TIMERS: Final = 100
 """Timers of one agent."""
+MAX_ALIKE: Final = 3
+"""Similar commands that a result names."""
 MAX_CANCELLED: Final = 20
 """Cancellations that can be undone; a restart forgets them."""
 CATCH_UP: Final = timedelta(minutes=15)
@@ -249,6 +251,15 @@ class Scheduler:
         await self.async_add(item)
         return bool(same)
 
+    def told_beside(self, item: PlannedItem) -> list[str]:
+        """Return what the model reads about what is planned that is like an item."""
+        now = dt_util.utcnow()
+        return [
+            f"also planned: {other.told_at(now)}, id {other.id}; cancel it if this one replaces it"
+            for other in self.commands()
+            if other.is_like(item)
+        ][:MAX_ALIKE]
+
     async def async_cancel(self, ids: Iterable[str]) -> None:
         """Drop items."""
         for item_id in ids:
@@ -425,14 +436,12 @@ class Scheduler:
             self._note()
 
     def _note(self) -> None:
-        """Have a change written, and wait for what is the next one now."""
         self._changed()
         self._wait()
         if self.on_change is not None:
             self.on_change()
 
     def _wait(self) -> None:
-        """Wait for the next item and for events, as long as anybody runs what is due."""
         self._watch()
         if self._cancel is not None:
             self._cancel()
@@ -448,7 +457,6 @@ class Scheduler:
             self._cancel = async_track_point_in_utc_time(self._hass, ring, at)
 
     def _watch(self) -> None:
-        """Follow the entities of all events."""
         watched = frozenset(
             entity_id
             for item in (self._items.values() if self._run is not None else ())
@@ -474,7 +482,6 @@ def _is_here(item: PlannedItem, speaker: Speaker) -> bool:
 
 
 def _unseen(item: PlannedItem, now: datetime) -> PlannedItem:
-    """Return an item whose event nothing sees after now."""
     event = item.schedule.event
     return item if event is None else item.at_event(event.unseen(now))
 

@@ -33,8 +33,6 @@ EXPIRES: Final = timedelta(days=1)
 LONGEST: Final = timedelta(days=31)
 NOT_YOURS: Final = "this person may not know where others are, so nothing was planned"
 UNTIL_KEYS: Final = ("until", "within", "expires", "timeout")
-TIME_KEYS: Final = ("time", "at", "delay", "datetime", "in", "when")
-CLAUSE_KEYS: Final = frozenset(("entity_id", "entity", "name", "person", "zone"))
 ANYBODY: Final = frozenset(
     ("nobody", "noone", "somebody", "someone", "anybody", "anyone", "everybody", "everyone")
 )
@@ -58,7 +56,6 @@ _COMES: Final = lazy_regex(
 )
 _LEAVES: Final = lazy_regex(r"\b(?:leaves?|left|goes out|goes away|departs?)\b")
 _LEAD: Final = lazy_regex(r"^(?:when|once|as soon as|if|after|the moment)\s+(?:the )?|^(?:the )?state of\s+")
-_DONE: Final = frozenset({"done", "finished", "complete", "completed", "ready", "over", "stopped"})
 _QUOTES: Final = "\"'`()[] "
 
 
@@ -75,14 +72,8 @@ async def async_read_once(args: Mapping[str, Any], run: ToolRun) -> tuple[str, S
         given = given[0]
     if isinstance(given, Mapping):
         given = {str(key).casefold(): value for key, value in given.items()}
-        until, when = (
-            next((str(given.pop(key)) for key in keys if key in given), "")
-            for keys in (UNTIL_KEYS, TIME_KEYS)
-        )
+        until = next((str(given.pop(key)) for key in UNTIL_KEYS if key in given), "")
         conditions += as_values(given.pop("if", None))
-        if when:
-            conditions += [given] if given.keys() & CLAUSE_KEYS else []
-            given = ""
     elif isinstance(given, str):
         given, *others = _IF.split(given, maxsplit=1)
         conditions += others
@@ -159,8 +150,6 @@ def _until(text: str, run: ToolRun) -> datetime:
 
 
 class _Reader:
-    """Reads clauses as models write them."""
-
     def __init__(self, run: ToolRun, states: StateWords) -> None:
         self._run = run
         self._clauses = ClauseReader(run, states)
@@ -186,13 +175,7 @@ class _Reader:
         for key in ("entity_id", "name", "entity"):
             if self._is_person(fields.get(key)):
                 fields["person"] = fields.pop(key)
-        try:
-            clauses = self._clauses.read([fields], role)
-        except ValidationError:
-            if str(fields.get("state") or fields.get("to")).casefold() not in _DONE:
-                raise
-            rest = {key: each for key, each in fields.items() if key not in ("to", "state")}
-            clauses = self._clauses.read([{**rest, "to": "off"}], role)
+        clauses = self._clauses.read([fields], role)
         if role == CONDITION:
             if is_not and any(each.get(CONDITION) not in ("state", "zone") for each in clauses):
                 raise ValidationError("not: give the state of an entity, such as cover.x not closed")

@@ -25,9 +25,9 @@ from ..languages.sentence import read
 from ..planned.records import PlannedItem
 from ..planned.scheduler import Scheduler
 from .base import HomeAgentTool, ToolOutput, ToolRun
-from .control.arguments import SLOT_WORDS, control_schema, has_times, in_order, read_args, schema_in
-from .control.asked import check_asked, check_times
-from .control.later import async_act_later, async_hold, async_read_timing, keep, read_times
+from .control.arguments import SLOT_WORDS, control_schema, in_order, read_args, schema_in
+from .control.asked import check_asked
+from .control.later import async_act_later, async_hold, async_read_timing, keep, refuse_times
 from .control.places import arranged
 from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_carry_out, plan
 from .control.scripts import SCRIPT, fields_of, plan_script, scripts_as_tools
@@ -89,9 +89,9 @@ class ControlTool(HomeAgentTool):
 
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
-        """Refuse to change anything in answer to a question. Raises ValidationError."""
+        """Refuse to change anything in answer to a question, or what is forbidden. Raises ValidationError."""
         sentence = read(run.sentence, run.speaker.language)
-        if sentence.only_asks or sentence.only_forbids:
+        if sentence.only_asks or (sentence.only_forbids and not args.get("when")):  # "not now, at eight"
             check_asked(run)
 
     @override
@@ -109,16 +109,12 @@ class ControlTool(HomeAgentTool):
             records = _with_members(run, records)
         if len(records) > MAX_TARGETS:
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
-        timing = None
-        if has_times(args):
-            times = read_times(args, given, records)
-            timing = await async_read_timing(times, run)
-        if sentence.waits:
-            check_times(run, records, given, timing.answers if timing else frozenset())
+        refuse_times(given, records)
+        timing = await async_read_timing(args, run)
         outcome = ControlOutcome(run.house)
         async with entity_locks(run.hass, [record.entity_id for record in records]):
             plans, before = self._plans(verb, given, records, run, outcome)
-            if plans and timing is not None and not timing.is_now:
+            if plans and timing is not None:
                 if self._planned is None:
                     raise ValidationError("when and for are not available here")
                 await async_act_later(self._planned, verb, given, plans, before, timing, run, outcome)

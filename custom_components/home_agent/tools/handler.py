@@ -55,7 +55,7 @@ from .automating.kept import AutomationRefusedError, check_administrator, unatte
 from .base import HomeAgentTool, Leaving, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
 from .calls.repair import Adapted, adapt, fit
 from .calls.schema import TOO_LARGE, bounded, with_request
-from .control.asked import check_calls, named_by_person
+from .control.asked import check_asked, named_by_person
 from .event_conditions import async_read_once
 from .guard import Guard
 from .intents import inner_name, intent_of
@@ -351,8 +351,8 @@ class ToolHandler:
         own = tool if isinstance(tool, HomeAgentTool) else None
         if own is not None:
             await own.async_check(args, run)
-        elif intent_of(tool) and not run.confirmed:
-            check_calls(self.guard.calls_of(tool, args, run.speaker), run)
+        elif intent_of(tool) and not run.confirmed and self.guard.calls_of(tool, args, run.speaker):
+            check_asked(run)
         if (leaving := self._leaving(tool, args)) is not None:
             await self._outgoing.async_check(leaving, run)
         if own is None or own.judged or run.confirmed:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -58,24 +58,16 @@ class RunOutcome(StrEnum):
     """Whether it held could not be seen."""
 
 
+@dataclass(frozen=True, slots=True)
 class PlannedRuns:
     """Runs what is planned of one agent."""
 
-    def __init__(
-        self,
-        handler: ToolHandler,
-        planned: Scheduler,
-        emitter: EventEmitter,
-        announce: Run,
-        ring: Run,
-        tell: Tell,
-    ) -> None:
-        self._handler = handler
-        self._planned = planned
-        self._emitter = emitter
-        self._announce = announce
-        self._ring = ring
-        self._tell = tell
+    handler: ToolHandler
+    planned: Scheduler
+    emitter: EventEmitter
+    announce: Run
+    ring: Run
+    tell: Tell
 
     async def async_run(self, item: PlannedItem, due: datetime, rings: bool = False) -> None:
         """Run an item that was due then; `rings` if a device announces the timer on its own.
@@ -92,10 +84,10 @@ class PlannedRuns:
         if item.schedule.clauses and not await self._async_may_begin(item, due):
             return
         if item.is_timer:
-            await (self._ring if item.is_alarm else self._announce)(item, due, rings)
+            await (self.ring if item.is_alarm else self.announce)(item, due, rings)
             return
         origin = CallOrigin(speaker=item.owner.speaker(due))
-        run = replace(await self._handler.async_run_of(origin), approved=item.approved)
+        run = replace(await self.handler.async_run_of(origin), approved=item.approved)
         turn, outcome = run.calls, ControlOutcome(run.house)
         if (message := item.message) is not None:
             call = llm.ToolInput(NotifyTool.name, {"person": message.receiver, "message": message.text})
@@ -103,10 +95,10 @@ class PlannedRuns:
             given = {"parameters": dict(item.given)} if item.given else {}
             called = {"action": item.verb, "entity_id": list(item.entity_ids), **given}
             call = llm.ToolInput(ControlTool.name, called)
-        record = self._handler.begin(turn, call)
+        record = self.handler.begin(turn, call)
         ended = RunOutcome.DONE
         try:
-            async with asyncio.timeout(self._handler.timeout):
+            async with asyncio.timeout(self.handler.timeout):
                 result = succeeded(await self._async_act(item, run, outcome))
         except (HomeAssistantError, TimeoutError) as err:
             reasons = [*outcome.failed.values()]
@@ -128,8 +120,8 @@ class PlannedRuns:
             ended, record.error_type = RunOutcome.FAILED, ToolExecutionError.__name__
             outcome.failed |= dict.fromkeys(item.entity_ids, "failed unexpectedly")
             result = failed("It failed unexpectedly")
-        self._handler.settle(turn, call, result, record)
-        self._handler.report(turn, record)
+        self.handler.settle(turn, call, result, record)
+        self.handler.report(turn, record)
         why = [*turn.denied.values()]
         if NOT_EXPOSED in outcome.failed.values():
             why.append(NotExposed(NOT_EXPOSED))
@@ -143,8 +135,8 @@ class PlannedRuns:
         ended, why = RunOutcome.REFUSED, list[PermissionDenied]()
         try:
             self._check_same(item)
-            run = await self._handler.async_run_of(CallOrigin(speaker=item.owner.speaker(due)))
-            await self._handler.guard.async_user(run.speaker)
+            run = await self.handler.async_run_of(CallOrigin(speaker=item.owner.speaker(due)))
+            await self.handler.guard.async_user(run.speaker)
             if (unmet := await async_unmet(item, run)) is False:
                 return True
             ended = RunOutcome.SKIPPED if unmet else RunOutcome.UNKNOWN
@@ -155,7 +147,7 @@ class PlannedRuns:
             await self._async_end(item, due, RunOutcome.UNKNOWN, item.entity_ids)
             return False
         if item.schedule.event is not None and not why:
-            await self._planned.async_add(item)
+            await self.planned.async_add(item)
         else:
             await self._async_end(item, due, ended, item.entity_ids, why)
         return False
@@ -180,20 +172,20 @@ class PlannedRuns:
             "user_id": item.owner.user_id,
             "person": item.owner.person_id,
         }
-        self._emitter.fire(EVENT_PLANNED_RUN, data, context)
+        self.emitter.fire(EVENT_PLANNED_RUN, data, context)
         is_confirmed = item.schedule.event is not None and item.approved is not None
         if outcome is not RunOutcome.SKIPPED and (outcome is not RunOutcome.DONE or is_confirmed):
             key = f"{'once' if item.schedule.clauses else 'planned'}_{outcome}"
-            await self._tell(item, due, key, failed_ids or item.entity_ids, why)
+            await self.tell(item, due, key, failed_ids or item.entity_ids, why)
 
     async def _async_act(self, item: PlannedItem, run: ToolRun, outcome: ControlOutcome) -> JsonValueType:
         """Do what an item says. Raises HomeAgentError, PermissionDenied if the tool for it is off."""
         if item.message is not None:
-            messages = self._handler.tools.get(NotifyTool.name)
+            messages = self.handler.tools.get(NotifyTool.name)
             if not isinstance(messages, NotifyTool):
                 raise PermissionDenied("notify_person is off")
             return await messages.async_run_planned(item, run)
-        control = self._handler.tools.get(ControlTool.name)
+        control = self.handler.tools.get(ControlTool.name)
         if not isinstance(control, ControlTool):
             raise PermissionDenied("ha_control is off")
         self._check_same(item)
@@ -202,7 +194,7 @@ class PlannedRuns:
         return await control.async_run_planned(item, run, outcome)
 
     def _check_same(self, item: PlannedItem) -> None:
-        if registry_ids(self._handler.hass, item.registered) != dict(item.registered):
+        if registry_ids(self.handler.hass, item.registered) != dict(item.registered):
             raise PermissionDenied("An entity ID refers to another entity now")
 
     async def _async_restore(self, item: PlannedItem, run: ToolRun, outcome: ControlOutcome) -> JsonValueType:
@@ -228,7 +220,7 @@ class PlannedRuns:
                 outcome.fail(entity_id, "is unavailable (offline)")
         elif waiting:
             later = replace(item, held=waiting, entity_ids=tuple(waiting)).at(now + AGAIN)
-            await self._planned.async_add(later)
+            await self.planned.async_add(later)
         return outcome.result()
 
 

@@ -12,19 +12,16 @@ from homeassistant.util.json import JsonValueType
 from ..const import CONF_ALLOW_SCRIPTS, CONF_TOOLS_DISABLED
 from ..errors import ToolExecutionError, ValidationError
 from ..knowledge.house import HouseSnapshot
-from ..languages.sentence import Wait
 from ..safety.frozen import ServiceCall
 from ..texts import leaves, one_line
 from .base import HomeAgentTool, ToolOutput, ToolRun
 from .calls.schema import MAX_CHARS, JsonSchema
 from .control.arguments import TIME_SLOTS
-from .control.asked import check_asked, check_times
+from .control.asked import check_asked
 from .control.scripts import (
     SCRIPT,
     field_values,
     fields_of,
-    is_length,
-    is_moment,
     responds,
     schema_in_words,
     scripts_as_tools,
@@ -34,7 +31,6 @@ from .results import ToldAct, to_json
 from .run import STILL_RUNNING, script_service
 
 MAX_DESCRIPTION: Final = 200
-WITH_TIME: Final = "parameters with its values, and when, for or repeat"
 
 type Fields = Mapping[str, Mapping[str, Any]]
 
@@ -74,20 +70,12 @@ class ScriptTool(HomeAgentTool):
         if responds(run.hass, self.entity_id):
             return  # the household wrote it to answer something
         check_asked(run)
-        fields, record = fields_of(run.hass, self.entity_id), run.house.entities.get(self.entity_id)
+        fields = fields_of(run.hass, self.entity_id)
         if times := [slot for slot in TIME_SLOTS if slot in args and slot not in fields]:
-            raise ValidationError(f"{times[0]} is no parameter of {self.name}. {self._with_time()}")
-        if record is None or any(is_moment(fields.get(key, {})) for key in args):
-            return
-        try:
-            lasts = any(is_length(fields.get(key, {})) for key in args)
-            check_times(run, [record], (), {Wait.LENGTH} if lasts else set())
-        except ValidationError as err:
-            problem, repeated, _advice = str(err).partition("Call again")
-            raise ValidationError(f"{problem}{self._with_time()}" if repeated else problem) from err
-
-    def _with_time(self) -> str:
-        return f"To run it later, call ha_control: action activate, entity_id {self.entity_id}, {WITH_TIME}"
+            raise ValidationError(
+                f"{times[0]} is no parameter of {self.name}. To run it later, call ha_control: action "
+                f"activate, entity_id {self.entity_id}, parameters with its values, and when, for or repeat"
+            )
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:

@@ -16,9 +16,6 @@ from tests.servers.replies import text, tool_calls
 TURN_ON = {"action": "turn_on", "entity_id": "light.hall"}
 ONLY_ASKS = "only asks how things are"
 FORBIDDEN = "what is not to be done"
-LATER = "This is for later"
-A_WHILE = "for a while only"
-CONDITION = "depends on a condition"
 
 
 async def results(agent: Agent, sentence: str, *calls: dict[str, Any], language: str = "en") -> list[str]:
@@ -49,11 +46,6 @@ async def test_a_call_that_nothing_supports(
         ("de", "mach das licht im flur nicht an", FORBIDDEN),
         ("fr", "n'allume pas la lumière", FORBIDDEN),
         ("nl", "zet het licht niet aan", FORBIDDEN),
-        ("en", "turn on the hall light in ten minutes", LATER),
-        ("de", "mach morgen früh um sieben das licht an", LATER),
-        ("fr", "allume la lumière à 22h", LATER),
-        ("en", "turn on the hall light for twenty minutes", A_WHILE),
-        ("en", "turn on the hall light when i come home", CONDITION),
     ]:
         with subtests.test(language=language, sentence=sentence):
             model_server.clear()

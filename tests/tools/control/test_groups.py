@@ -12,11 +12,10 @@ from homeassistant.components.media_player import (
 )
 from homeassistant.components.media_player.const import DATA_COMPONENT
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 KITCHEN, LIVING, BATH, TV = (
     "media_player.kitchen_speaker",
@@ -153,46 +152,6 @@ async def test_what_is_not_clear_is_said(
             result = await agent.call("ha_control", "Play it there too", **args)
             assert problem in result["error"]
             assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "area", "changed"),
-    [
-        ("Turn it down a bit", None, {LIVING, KITCHEN}),
-        ("A bit quieter in the living room", None, {LIVING}),
-        ("Turn it down a bit", "Living Room", {LIVING}),
-        ("Turn it down a bit", "Bathroom", {LIVING, KITCHEN}),
-    ],
-)
-async def test_the_volume_of_a_group(
-    hass: HomeAssistant,
-    agent: Agent,
-    players: dict[str, Speaker],
-    sentence: str,
-    area: str | None,
-    changed: set[str],
-) -> None:
-    """The volume is that of the group, unless a room is named or the person is where the player is."""
-    players[LIVING].show(Is.PLAYING)
-    await agent.call("ha_control", "Play it in the kitchen too", action="join", entity_id=KITCHEN)
-    players[KITCHEN].show(Is.PLAYING)
-    satellite = dr.async_get(hass).async_get_or_create(
-        config_entry_id=agent.entry.entry_id, identifiers={("test", "satellite")}
-    )
-    room = ar.async_get(hass).async_get_area_by_name(area) if area else None
-    dr.async_get(hass).async_update_device(satellite.id, area_id=room.id if room else None)
-    agent.server.clear()
-    call = {"action": "set_volume", "entity_id": LIVING, "parameters": {"volume": 20}}
-    agent.server.script([tool_calls([("ha_control", call)]), text("Fine.")])
-    await agent.say(sentence, device_id=satellite.id)
-    volumes = {one: hass.states.get(one).attributes["volume_level"] for one in (LIVING, KITCHEN, BATH)}
-    assert {one for one, volume in volumes.items() if volume == 0.2} == changed
-
-
-async def undo(agent: Agent) -> None:
-    """Undo the last change."""
-    agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
-    await agent.say("Undo that")
 
 
 async def test_a_rule_for_one_room(hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]) -> None:

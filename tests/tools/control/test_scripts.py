@@ -209,8 +209,7 @@ async def test_values_by_meaning(hass: HomeAssistant, house: House, subtests: py
             assert {key: data[key] for key in passed} == passed
 
 
-MAKE, WATER, AT_EIGHT = "Make it so", "Water the beds", "Water the beds for ten minutes at eight tomorrow"
-LATER = "call ha_control: action activate, entity_id script."
+MAKE, WATER = "Make it so", "Water the beds"
 
 
 async def test_what_does_not_fit(house: House, subtests: pytest.Subtests) -> None:
@@ -224,17 +223,15 @@ async def test_what_does_not_fit(house: House, subtests: pytest.Subtests) -> Non
         (MAKE, "scene_setter", {"tag": "Nothing"}, "there is no label 'Nothing'"),
         (MAKE, "scene_setter", {"lamps": ["lock.cellar"]}, "does not"),
         ("Is it announced?", "announce", {"message": "Dinner"}, "only asks"),
-        ("Announce dinner in ten minutes", "announce", {"message": "Dinner"}, f"{LATER}announce"),
         (WATER, "water", {}, "minutes: is missing (How long, such as 10)"),
         (WATER, "water", {"minutes": ""}, "is missing minutes. Ask for it if it was not said"),
         (WATER, "water", {"minutes": 5, "where": "moon"}, "where: area: there is no area 'moon'"),
         (WATER, "water", {"minutes": 45}, "minutes: 45 is out of range. Allowed: 1 to 30"),
-        (AT_EIGHT, "water", {"minutes": 10}, f"{LATER}water"),
         (
-            AT_EIGHT,
+            "Water the beds for ten minutes at eight tomorrow",
             "water",
             {"minutes": 10, "when": "tomorrow 8:00"},
-            f"{LATER}water, parameters with its values, and when",
+            "call ha_control: action activate, entity_id script.water, parameters with its values, and when",
         ),
     ]:
         with subtests.test(sentence=sentence, tool=tool):

@@ -154,11 +154,6 @@ def is_about_time(key: str) -> bool:
     return not TIME_WORDS.isdisjoint(key.casefold().replace("-", "_").replace(" ", "_").split("_"))
 
 
-def has_times(args: Mapping[str, Any]) -> bool:
-    """Return whether any argument may say when, for how long or how often."""
-    return any(args.get(slot) for slot in TIME_SLOTS) or any(map(is_about_time, args.get("parameters") or ()))
-
-
 def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
     """Return action, target and parameters, without empty ones, of arguments put in order by `in_order`.
 
@@ -198,7 +193,6 @@ def read_verb(value: Any) -> str:
 
 @cache
 def _verb_words() -> Mapping[str, str]:
-    """Return the actions by their names, synonyms, and the services that are no actions themselves."""
     services = {
         str(action.service): verb
         for facts in DOMAINS.values()

@@ -12,7 +12,6 @@ from ...domains import DOMAINS, opens
 from ...errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.speaker import Speaker, async_is_member
-from ...languages.sentence import Wait
 from ...planned.events import Clause, async_holds, is_so
 from ...planned.records import (
     RESTORE,
@@ -41,7 +40,7 @@ from .scripts import SCRIPT
 
 MAX_AHEAD: Final = timedelta(days=366)
 MIN_HOLD: Final = timedelta(seconds=1)
-AT_ONCE: Final = frozenset({"", "now", "right now", "immediately", "at once", "none", "null"})
+AT_ONCE: Final = frozenset({"", "0", "now", "right now", "immediately", "at once", "none", "null"})
 
 
 WHEN, FOR, REPEAT, IF = TIME_SLOTS
@@ -54,20 +53,6 @@ class Timing(NamedTuple):
     """None for now."""
     hold: timedelta = timedelta()
     """After this time the states from before are restored; zero if they are not."""
-    is_checked: bool = False
-    """Whether what must hold for it now was seen to hold."""
-
-    @property
-    def is_now(self) -> bool:
-        """Return whether it is for now and for good, as its condition holds."""
-        return self.schedule is None and not self.hold
-
-    @property
-    def answers(self) -> frozenset[Wait]:
-        """Return what a sentence may wait for that a call with this timing does."""
-        waits = set[Wait]() if self.is_now else {Wait.TIME, Wait.LENGTH}
-        waits |= {Wait.CONDITION} if self.schedule or self.is_checked else set()
-        return frozenset(waits | ({Wait.REPEATED} if self.schedule and self.schedule.days else set()))
 
 
 async def async_read_schedule(
@@ -117,10 +102,9 @@ async def async_read_timing(args: Mapping[str, Any], run: ToolRun) -> Timing | N
     """
     language = run.speaker.language
     schedule = await async_read_schedule(args, run)
-    is_checked = schedule is None and bool(args.get(IF))
     hold = str(args.get(FOR) or "").strip()
     if hold.casefold() in NEVER:
-        return Timing(schedule=schedule, is_checked=is_checked) if schedule or is_checked else None
+        return Timing(schedule) if schedule else None
     waits = schedule is not None and schedule.event is not None
     begins = schedule.due if schedule and not waits else dt_util.utcnow()
     value = read(hold, language, until=True)
@@ -134,21 +118,12 @@ async def async_read_timing(args: Mapping[str, Any], run: ToolRun) -> Timing | N
         raise ValidationError(f"for: {hold[:40]!r} is not understood; give {forms}")
     if ends.due - begins > MAX_AHEAD:
         raise ValidationError("for: at most a year")
-    return Timing(schedule=schedule, hold=ends.due - begins, is_checked=is_checked)
+    return Timing(schedule, ends.due - begins)
 
 
-NOTHING: Final = frozenset({"0", "0.0"})
-
-
-def read_times(
-    args: Mapping[str, Any], given: Mapping[str, Any], records: Sequence[EntityRecord]
-) -> dict[str, str]:
-    """Return the times of a call by their slots; what all targets take, as a timer its duration, is a value.
-
-    Raises ValidationError for a time in another slot, and for a number without its unit.
-    """
+def refuse_times(given: Mapping[str, Any], records: Sequence[EntityRecord]) -> None:
+    """Raise ValidationError for a time among the values, unless all targets take it, as timers do."""
     domains = {record.domain for record in records}
-    times = {slot: str(args.get(slot) or "").strip() for slot in TIME_SLOTS}
     for key in given:
         is_value = SCRIPT in domains or (
             domains and all(DOMAINS[domain].parameter_of(key) is not None for domain in domains)
@@ -158,19 +133,8 @@ def read_times(
                 f"{key[:40]}: is not known, so nothing was done. For later give when, such as {WHEN_FORMS}; "
                 f"for a while give for, such as {FOR_FORMS}"
             )
-    for slot, forms in ((WHEN, WHEN_FORMS), (FOR, FOR_FORMS)):
-        if times[slot] in NOTHING:
-            times[slot] = ""
-        elif times[slot].replace(".", "", 1).isdecimal():
-            raise ValidationError(
-                f"{slot}: {times[slot][:40]} has no unit, so nothing was done. Give {slot}, such as {forms}, "
-                "if the person said a time; else leave it out"
-            )
-    return times
 
 
-MAX_ALIKE: Final = 3
-"""Similar commands that a result names."""
 NO_CODES: Final = "A code is not stored, so this cannot be planned; the person has to ask for it at that time"
 
 
@@ -307,20 +271,8 @@ async def _async_plan(planned: Scheduler, command: PlannedItem, outcome: Control
     """Keep a command, and say in the outcome what happens when, and what is planned that is like it."""
     if await planned.async_put(command):
         outcome.note("replaces the same command that was planned before")
-    alike = [
-        other
-        for other in planned.commands()
-        if not other.restores
-        and other.id != command.id
-        and other.verb == command.verb
-        and set(other.entity_ids) & set(command.entity_ids)
-        and other.owner.user_id in (None, command.owner.user_id)
-    ]
-    for other in alike[:MAX_ALIKE]:
-        outcome.note(
-            f"also planned: {other.told_at(dt_util.utcnow())}, id {other.id}; "
-            "cancel it if this one replaces it"
-        )
+    for note in planned.told_beside(command):
+        outcome.note(note)
     _tell(command, outcome)
 
 

@@ -20,18 +20,15 @@ from ..resolving.resolver import (
     choose,
     find_place,
     listed,
-    mention,
     places_in_sentence,
     read_kinds,
     texts,
     unknown_place,
 )
-from .arguments import STEP, STEP_ALIASES, TIME_SLOTS
+from .arguments import TIME_SLOTS
 
 MAX_LISTED: Final = 200
 """Characters of the rooms, or of the players, that an error lists."""
-SIZES: Final = frozenset((*STEP_ALIASES, STEP, "value"))
-"""Words for a value of the action itself."""
 PLAYING: Final = frozenset(("playing", "buffering"))
 _SEPARATORS: Final = str.maketrans(dict.fromkeys(";/|&\n", ","))
 
@@ -68,8 +65,6 @@ def _call(
 
 @dataclass(frozen=True, slots=True)
 class _RoomOrder:
-    """One call of an action for one kind of machine."""
-
     run: ToolRun
     facts: DomainFacts
     work: WorkInRooms
@@ -148,7 +143,6 @@ class _RoomOrder:
         return Target(entity_id=target.entity_id, name=name, domain=target.domain), given, named
 
     def _machines(self, target: Target) -> list[EntityRecord]:
-        """Return the machines that a call may mean; none if it is about something else."""
         house, own = self.run.house, self.facts.name
         words = fold(target.name or "").split()
         is_kind = bool(words) and all(domain_words().get(word) == own for word in words)
@@ -196,8 +190,6 @@ class _RoomOrder:
 
 
 class _GroupOrder(NamedTuple):
-    """One call about players of one kind."""
-
     run: ToolRun
     facts: DomainFacts
     groups: Grouping
@@ -206,8 +198,6 @@ class _GroupOrder(NamedTuple):
         """Return the call for all players that it concerns, the leader of a group first."""
         if verb == self.groups.join:
             return self._joined(args)
-        if verb in self.groups.shared:
-            return self._shared(args)
         players = self._players(Target.from_args(args))
         grouped = [player.entity_id for player in players if len(self._members(player.entity_id)) > 1]
         if not grouped:
@@ -235,25 +225,6 @@ class _GroupOrder(NamedTuple):
         ids = [leader, *(player.entity_id for player in players)]
         members = list(dict.fromkeys([leader, *self._members(leader), *ids]))
         return _call(args, self.groups.join, ids, {**given, self.groups.members: members})
-
-    def _shared(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Return a call about one player of a group for all of it, unless the person named a place or one."""
-        run, target, given = self.run, Target.from_args(args), args.get("parameters") or {}
-        values = {self.facts.parameter_of(key) for key in given if key not in SIZES}
-        if not values <= self.groups.values or not (target.name or len(target.entity_id) == 1):
-            return args
-        try:
-            records = run.resolve(target, run.sentence, {self.facts.name})
-        except ValidationError:
-            return args
-        members = self._members(records[0].entity_id) if len(records) == 1 else []
-        is_near = run.speaker.area_id is not None and run.speaker.area_id == records[0].area_id
-        if len(members) < 2 or is_near or not run.sentence:
-            return args
-        said = mention(run.hass, run.house, run.sentence, run.speaker.language)
-        if said.entity_ids or said.places:
-            return args
-        return _call(args, args["action"], members, given)
 
     def _players(self, target: Target) -> list[EntityRecord]:
         players: list[EntityRecord] = []

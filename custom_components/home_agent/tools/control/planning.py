@@ -64,8 +64,6 @@ class Expectation:
     """Attribute, or "state", and its value."""
     change: bool = False
     """Whether any change is worth waiting for."""
-    may_change: bool = False
-    """The same, where nothing has failed without a change."""
     is_on_its_way: Callable[[State], bool] | None = None
     """Whether another sign than the state shows that it has begun."""
     lasts: bool = False
@@ -130,7 +128,7 @@ class Settling:
 
         def is_settled(entity_id: str, expectation: Expectation) -> bool:
             state = self._hass.states.get(entity_id)
-            if (expectation.change or expectation.may_change) and state is self._before[entity_id]:
+            if expectation.change and state is self._before[entity_id]:
                 return False
             return expectation.is_reached(state)
 
@@ -283,9 +281,6 @@ def plan(
     action = action_of(domain, verb, gated=gated)
     if verb == "toggle" and state.attributes.get("device_class") in facts.guarded_classes:
         raise ValidationError("does not toggle: say open or close")
-    if action.direction and (value := _value_beside(facts, state, action, given, unit)) is not None:
-        verb, given = ("set_value", value) if STEP not in value else (verb, value)
-        action = facts.actions[verb]
     left_out: list[str] = []
     parameters, is_step = normalise(domain, verb, action, given, unit, left_out if alone else None), False
     notes: list[str] = []
@@ -326,34 +321,8 @@ def plan(
     if verb == "toggle":
         expectation = Expectation(unless=frozenset((state.state,)))
     elif facts.groups is not None and verb in (facts.groups.join, facts.groups.leave):
-        expectation = Expectation(may_change=calls[0].on in ("", state.entity_id))
+        expectation = Expectation(change=calls[0].on in ("", state.entity_id))
     return Plan(domain, calls, expectation, tuple(filter(None, (*notes, meant.note, *left_out))))
-
-
-def _value_beside(
-    facts: DomainFacts, state: State, action: Action, given: Mapping[str, Any], unit: str
-) -> dict[str, Any] | None:
-    """Return what a value beside "increase" or "decrease" means; None if there is none.
-
-    It is the wanted value if that lies further in this direction, and the size of the step if it is small:
-    from 30 percent, "increase, brightness 60" sets 60, and "increase, brightness 10" sets 40.
-    """
-    if facts.step is None or "set_value" not in facts.actions:
-        return None
-    shown = facts.parameters[facts.step.parameter].attribute or ""
-    for key, value in given.items():
-        name = facts.parameter_of(key) if key in facts.fields else None
-        if name is None or facts.parameters[name].attribute != shown:
-            continue
-        read = normalise(facts.name, "set_value", facts.actions["set_value"], {key: value}, unit)
-        wanted, present = next(iter(read.values()), None), value_of(state, shown)
-        if not isinstance(wanted, int | float) or not isinstance(present, int | float):
-            return {STEP: value}
-        if "brightness_pct" in read:
-            present = present / 2.55
-        is_target = wanted > present if action.direction > 0 else present / 2 <= wanted < present
-        return {key: value} if is_target else {STEP: value}
-    return None
 
 
 def _step(

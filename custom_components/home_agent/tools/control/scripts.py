@@ -30,15 +30,11 @@ SCRIPT: Final = "script"
 MAX_ERROR: Final = 400
 MAX_ABOUT: Final = 80
 MAX_OPTIONS: Final = 12
-MAX_OPTION_CHARS: Final = 120
-"""Characters of all options of a field; more are not listed."""
 MAX_FIELD: Final = 60
 MAX_VALUES: Final = 50
-SIZES: Final = "sizes of script fields"
-"""Key of what a home carries: the fields of scripts, and how long they are as schemas."""
 MAX_TOOLS: Final = 6
-MAX_TOOL_CHARS: Final = 2500
-"""Characters of the parameters and descriptions of all scripts that are tools of their own."""
+MAX_TOOL_CHARS: Final = 4000
+"""Characters of the fields, as they are written, of all scripts that are tools of their own."""
 MOMENTS: Final = ("time", "date", "datetime", "duration")
 TEXTS: Final = ("area", "floor", "label", "entity", "device", "text", "template", "icon", *MOMENTS)
 """Selectors whose values models write as text; core's own serializer writes the others."""
@@ -83,8 +79,7 @@ def schema_in_words(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             with suppress(probatio.Invalid, ValueError, TypeError, KeyError):
                 written = dict(llm.selector_serializer(selector.selector(dict(field["selector"]))))
         item = written.get("items", written)
-        room = MAX_OPTION_CHARS - sum(len(str(option)) for option in item.get("enum", ()))
-        if config.get("custom_value") or len(item.get("enum", ())) > MAX_OPTIONS or room < 0:
+        if config.get("custom_value") or len(item.get("enum", ())) > MAX_OPTIONS:
             item.pop("enum", None)
         if kind != "object" and config.get("multiple") and written.get("type") != "array":
             written = {"type": "array", "items": written}
@@ -110,19 +105,7 @@ READ_BY_MEANING: Final = frozenset(
 )
 
 
-def is_moment(field: Mapping[str, Any]) -> bool:
-    """Return whether a field takes a time or a length of time."""
-    return _selector(field)[0] in MOMENTS
-
-
-def is_length(field: Mapping[str, Any]) -> bool:
-    """Return whether a field takes a number of minutes or the like."""
-    kind, config = _selector(field)
-    return kind == "number" and _seconds_of(config) is not None
-
-
 def _seconds_of(config: Mapping[str, Any]) -> float | None:
-    """Return the seconds of the unit of a number; None if it is no unit of time."""
     return UNITS.get(str(config.get("unit_of_measurement")).casefold())
 
 
@@ -187,7 +170,6 @@ def _meant(run: ToolRun, key: str, value: Any, kind: str, config: Mapping[str, A
 
 
 def _entity(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
-    """Return the id of an entity that is named; ids stay as they are."""
     text = str(value).strip()
     if not isinstance(value, str) or run.hass.states.get(text.lower()) is not None:
         return value
@@ -320,18 +302,12 @@ def scripts_as_tools(hass: HomeAssistant, house: HouseSnapshot) -> dict[str, Map
     ha_control.
     """
     found: dict[str, Mapping[str, Mapping[str, Any]]] = {}
-    sizes = cast("dict[str, tuple[Any, int]]", house.carried.setdefault(SIZES, {}))
     room = MAX_TOOL_CHARS
     for record in house.of_domain(SCRIPT):
         if not (fields := fields_of(hass, record.entity_id)):
             continue
-        if len(found) == MAX_TOOLS:
-            break
-        size = sizes.get(record.entity_id)
-        if size is None or size[0] is not fields:  # as long as the script keeps them
-            size = sizes[record.entity_id] = (fields, len(str(schema_in_words(fields))))
-        room -= size[1] + len(record.name)
-        if room < 0:
+        room -= len(str(fields))
+        if room < 0 or len(found) == MAX_TOOLS:
             break
         found[record.entity_id] = fields
     return found

@@ -15,92 +15,23 @@ from homeassistant.util import color as color_util, dt as dt_util
 from homeassistant.util.unit_conversion import TemperatureConverter
 
 from ... import timespans
-from ...knowledge.names import common_prefix
-from ...knowledge.spoken_words import colors, shades, whites
+from ...knowledge.spoken_words import colors, whites
 from ...regex import lazy_regex
 from ...texts import fold
 
-COLOR_FORMS: Final = "a colour name, #rrggbb or [red, green, blue]"
+COLOR_FORMS: Final = "a colour name in English, #rrggbb or [red, green, blue]"
 MAX_NAME: Final = 60
 """Longer texts name no colour."""
-MAX_ENDING: Final = 2
-"""Letters that an inflected name may have more than the known one."""
-MIN_STEM: Final = 3
 LIKE: Final = 0.7
 """How like a known name a text must be to be told as the nearest."""
-WHITE: Final = "white"
-WHITES: Final = {"warm": "warm white", "cold": "cold white"}
-"""The whites that qualifiers mean alone and beside white."""
-SHADES: Final = ("light", "dark")
-"""Those that have colours of their own in CSS; all others leave a colour as it is."""
-PLAIN: Final = "plain"
-KINDS: Final = (*SHADES, *WHITES, PLAIN)
-
-
-def named_color(text: str) -> dict[str, Any] | None:
-    """Return the colour or the colour temperature that a text names; None for anything else.
-
-    A qualifier beside a colour is left out where it makes no colour of its own: "warm orange" is orange.
-    "Warm" and "cold" beside white are colour temperatures.
-    """
-    if len(text) > MAX_NAME:
-        return None
-    written = " ".join(fold(text).split())
-    qualifiers: list[str] = []
-    while written:
-        name = written.replace(" ", "")
-        for white, kelvin in whites().items():
-            if white.replace(" ", "") == name:
-                return {"color_temp_kelvin": kelvin}
-        if (color := _color(name)) is not None:
-            for kind, tone in WHITES.items():
-                if color == WHITE and kind in qualifiers:
-                    return {"color_temp_kelvin": whites()[tone]}
-            shaded = (f"{shade}{color}" for shade in SHADES if shade in qualifiers)
-            css = next((name for name in shaded if name in color_util.COLORS), color)
-            return {"rgb_color": list(color_util.color_name_to_rgb(css))}
-        for kind, tone in WHITES.items():
-            if written in shades(kind):
-                return {"color_temp_kelvin": whites()[tone]}
-        written, shade = _without_shade(written)
-        qualifiers.append(shade)
-    return None
 
 
 @cache
-def _colors() -> dict[str, str]:
-    return {**colors(), **{name: name for name in color_util.COLORS}}
-
-
-def _color(name: str) -> str | None:
-    """Return the colour that a name without spaces means, also in another form: "roja" is "rojo"."""
-    if name in _colors():
-        return _colors()[name]
-    likeness: dict[str, int] = {}
-    for word, color in _colors().items():
-        common = common_prefix(name, word)
-        if common >= max(MIN_STEM, len(word) - MAX_ENDING) and len(name) - common <= MAX_ENDING + 1:
-            likeness[color] = max(common, likeness.get(color, 0))
-    best = [color for color, common in likeness.items() if common == max(likeness.values())]
-    return best[0] if len(best) == 1 else None
-
-
-def _without_shade(written: str) -> tuple[str, str]:
-    """Return a text without a qualifier in front or behind, and its kind; empty texts if there is none."""
-    first, _, behind = written.partition(" ")
-    before, _, last = written.rpartition(" ")
-    for kind in (PLAIN, *KINDS):
-        if before and last in shades(kind):
-            return before, kind
-    for kind in KINDS:
-        if behind and first in shades(kind):
-            return behind, kind
-    # Some are written in one word with a colour: "hellblau".
-    joined = [(-len(word), kind) for kind in KINDS for word in shades(kind) if first.startswith(word)]
-    length, kind = min(joined, default=(0, ""))
-    if -length >= MIN_STEM and len(first) + length >= MIN_STEM:
-        return f"{first[-length:]} {behind}".strip(), kind
-    return "", ""
+def _colors() -> dict[str, dict[str, Any]]:
+    """Return the colours and the colour temperatures by their names without spaces."""
+    names = {**colors(), **{name: name for name in color_util.COLORS}}
+    rgb = {name: {"rgb_color": list(color_util.color_name_to_rgb(css))} for name, css in names.items()}
+    return rgb | {name.replace(" ", ""): {"color_temp_kelvin": kelvin} for name, kelvin in whites().items()}
 
 
 MAX_TEXT = 255
@@ -236,16 +167,16 @@ def read_color(value: Any, unit: str) -> dict[str, Any]:
         keys = {str(key).casefold()[:1]: item for key, item in value.items()}
         value = [keys[key] for key in ("rgb" if "r" in keys else "hs") if key in keys]
     if isinstance(value, str):
-        if (named := named_color(value)) is not None:
-            return named
+        name = fold(value[:MAX_NAME]).replace(" ", "")
+        if name in _colors():
+            return _colors()[name]
         text = value.strip().casefold()
         if match := _HEX.fullmatch(text):
             digits = match[1] if len(match[1]) > len("rgb") else "".join(2 * digit for digit in match[1])
             return {"rgb_color": [*bytes.fromhex(digits)]}
         if text[-1:] == "k" and (match := _NUMBER.fullmatch(text[:-1].strip())):
             return {"color_temp_kelvin": read_kelvin(match[0], unit)}
-        names = (*colors(), *whites(), *sorted(color_util.COLORS))
-        near = get_close_matches(fold(value[:MAX_NAME]).replace(" ", ""), names, 1, LIKE)
+        near = get_close_matches(name, _colors(), 1, LIKE)
         form = f"{COLOR_FORMS}; the nearest name is {near[0]}" if near else COLOR_FORMS
         is_list = text.startswith(("rgb", "[", "(")) or text[:1].isdigit()
         value = _LISTED.findall(text) if is_list else []

@@ -29,8 +29,7 @@ from ...knowledge.names import PERSONAL, rooms_of_owner, squash, without_article
 from ...knowledge.speaker import Speaker, async_is_member, persons
 from ...knowledge.spoken_words import kinds_of_room, stop_words
 from ...languages import languages
-from ...languages.lexicon import QUESTION_MARKS, all_words
-from ...languages.sentence import Wait, times_in
+from ...languages.lexicon import all_words
 from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...memory.records import Sensitivity
@@ -45,13 +44,10 @@ from ...safety.spoken_numbers import number_words
 from ...texts import fold, is_unspaced, one_line, words
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..control.arguments import TIME_SLOT_WORDS
-from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import (
-    MAX_ALIKE,
     NO_CODES,
-    Timing,
     asked_when,
-    async_read_timing,
+    async_read_schedule,
     async_waits_again,
     judged_for,
 )
@@ -74,10 +70,6 @@ TELLING: Final = 2
 STEM: Final = 6
 """Letters by which forms of a word are the same word."""
 MIN_LETTERS: Final = 4
-NEEDS_WHEN: Final = (
-    f"The sentence says a time, and nothing was sent. Call again with when, such as {WHEN_FORMS}, "
-    "or with the time in message if it is part of what is told"
-)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -358,27 +350,6 @@ def _everyday() -> frozenset[str]:
     return frozenset(word[:STEM] for word in (*ordinary_words(names=False), *numbers, *days))
 
 
-def check_time(message: Notice, timing: Timing | None, run: ToolRun) -> None:
-    """Raise ValidationError if the sentence says a time that is neither in the call nor in its message.
-
-    Whether a time belongs to the message is not always clear, so a second call counts as written.
-    """
-    if any(record.tool_name == NOTIFY_TOOL for record in run.calls.records):
-        return
-    own = run.speaker.language
-    waits = list(times_in(run.sentence, own))
-    for wait in times_in(message.text, language_of_text(message.text, own) or own):
-        if wait in waits:
-            waits.remove(wait)
-    left = set(waits) - (timing.answers if timing is not None else set())
-    if Wait.CONDITION in left and not message.text.rstrip().endswith(tuple(QUESTION_MARKS)):
-        raise ValidationError(needs_automation(run))
-    if Wait.REPEATED in left:
-        raise ValidationError(NEEDS_REPEAT)
-    if Wait.TIME in left:
-        raise ValidationError(NEEDS_WHEN)
-
-
 class NotifyTool(HomeAgentTool):
     """Announces a message on satellites and speakers, and sends it to phones and chats of persons."""
 
@@ -431,16 +402,15 @@ class NotifyTool(HomeAgentTool):
         if not text:
             raise ValidationError("message: say what is to be sent")
         message = Notice(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
-        timing = await async_read_timing(args, run)
-        check_time(message, timing, run)
+        schedule = await async_read_schedule(args, run)
         if args.get("wants_reply"):
-            if timing is not None and timing.schedule is not None:
+            if schedule is not None:
                 raise ValidationError(
                     "wants_reply: somebody is asked now, not later; leave when out, or send it"
                 )
             return await self._async_inquire(message, run)
-        if timing is not None and timing.schedule is not None:
-            return await self._async_plan(message, timing.schedule, run)
+        if schedule is not None:
+            return await self._async_plan(message, schedule, run)
         audience = await self._async_audience(message, run)
         ways = [way for way in audience.ways if not way.is_spare]
         if audience.devices:
@@ -584,22 +554,11 @@ class NotifyTool(HomeAgentTool):
         if waiting:
             item = FrozenPlan(calls=tuple(waiting), **asked_when(schedule), begin=keep)
             raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
-        now = dt_util.utcnow()
-        notes: list[JsonValueType] = [
-            f"also planned: {other.told_at(now)}, id {other.id}; cancel it if this one replaces it"
-            for other in planned.all()
-            if other.message is not None
-            and other.message.receiver == message.receiver
-            and other.owner.conversation_id == command.owner.conversation_id
-            and not other.is_same(command)
-        ]
-        notes += await async_waits_again(schedule, run)
+        notes = [*planned.told_beside(command), *await async_waits_again(schedule, run)]
         await keep()
-        result: dict[str, JsonValueType] = {
-            "planned": f"{command.told_at(now)}: {message.text}",
-            "id": command.id,
-        }
-        return result | ({"notes": notes[:MAX_ALIKE]} if notes else {})
+        told = f"{command.told_at(dt_util.utcnow())}: {message.text}"
+        result: dict[str, JsonValueType] = {"planned": told, "id": command.id}
+        return result | ({"notes": [*notes]} if notes else {})
 
     async def _async_audience(
         self, message: Notice, run: ToolRun, *, later: datetime | None = None

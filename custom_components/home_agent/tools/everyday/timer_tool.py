@@ -19,14 +19,23 @@ from ...errors import ValidationError
 from ...knowledge.names import called, content_words, word_similarity
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import DEFAULT, find, languages, table, words as phrases
-from ...languages.sentence import Mood, Wait, read, times_in
+from ...languages.sentence import Mood, read
 from ...memory.sentences import is_own_words
 from ...planned.records import REMIND, SNOOZE, Giver, PlannedItem, Schedule, read_schedule
 from ...planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ...regex import lazy_regex
 from ...texts import fold, leaves, one_line, words
 from ...timespans import WEEKDAYS, format_local, format_span, told_days
-from ...when import FORMS, forms, read as read_time, read_clock, read_days, read_length, read_moment
+from ...when import (
+    FORMS,
+    forms,
+    read as read_time,
+    read_clock,
+    read_days,
+    read_length,
+    read_moment,
+    times_named,
+)
 from ..base import HomeAgentTool, ToolOutput, ToolRun
 from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import is_planted, named_by_person
@@ -143,7 +152,7 @@ class TimerTool(HomeAgentTool):
                 raise ValidationError(SAY_WHEN)
             own_words = (is_own_words(name, text, speaker.person or "") for text in run.calls.origins.said)
             is_foreign = name and run.tainted and not run.confirmed and not any(own_words)
-            is_foreign = is_foreign or (is_alarm and _is_planted_alarm(run))
+            is_foreign = is_foreign or (is_alarm and _is_planted_alarm(schedule.due, run))
             if is_foreign or (schedule.days and is_planted(run, (), repeats=True)):
                 due = schedule.due if name or is_alarm else None
                 event = schedule.event.clause if schedule.event else None
@@ -297,12 +306,13 @@ def _with_clock(args: dict[str, Any], language: str) -> dict[str, Any]:
     return {**args, **times}
 
 
-def _is_planted_alarm(run: ToolRun) -> bool:
-    """Return whether somebody else's text may want an alarm: in a marked turn the person says a time."""
+def _is_planted_alarm(due: datetime, run: ToolRun) -> bool:
+    """Return whether somebody else's text may want an alarm: in a marked turn the person says its hour."""
     if not run.tainted or run.confirmed:
         return False
-    said = (wait for text in run.calls.origins.said for wait in times_in(text, run.speaker.language))
-    return {Wait.TIME, Wait.LENGTH, Wait.REPEATED}.isdisjoint(said)
+    hour = dt_util.as_local(due).hour
+    said = times_named(run.calls.origins.said, run.speaker.language)
+    return said.isdisjoint((str(hour), str(hour % 12 or 12)))
 
 
 # What is planned, as the model reads it, and which of it is meant
