@@ -192,14 +192,11 @@ PERIODS = (
     ("this week", "last week", "2026-03-23 00:00 to 2026-03-24 12:00"),
     ("yesterday", "previous", "2026-03-29 00:00 to 2026-03-30 00:00"),
     ("this month", "previous", "2026-02-01 00:00 to 2026-03-01 00:00"),
-    ("2026-03-01", "previous", "2026-02-28 00:00 to 2026-03-01 00:00"),
     ("last 6 hours", "previous", "2026-03-30 06:00 to 2026-03-30 12:00"),
-    ("yesterday morning", "previous", "2026-03-29 05:00 to 2026-03-29 12:00"),
     ("diese Woche", "previous", "2026-03-23 00:00 to 2026-03-24 12:00"),
     ("last month", "previous", "2026-01-01 00:00 to 2026-02-01 00:00"),
     ("2026-03-10 to 2026-03-11", "previous", "2026-03-08 00:00 to 2026-03-10 00:00"),
     ("last week", "die Woche davor", "2026-03-16 00:00 to 2026-03-23 00:00"),
-    ("last week", "last week", "2026-03-16 00:00 to 2026-03-23 00:00"),
 )
 
 
@@ -247,8 +244,7 @@ async def test_devices_are_named_if_one_of_their_entities_is_exposed(home: Agent
     told = (await counted(home))["result"]["devices"]
     assert told == {
         "Washing machine": "2 kWh",
-        "other devices, not exposed": "1 kWh",
-        "not measured by device": "2 kWh",
+        "other devices": "1 kWh",
     }
 
 
