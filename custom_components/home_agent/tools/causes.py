@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from homeassistant.const import ATTR_ENTITY_ID, EVENT_CALL_SERVICE, STATE_OFF
 from homeassistant.core import Context, Event, HomeAssistant, State
-from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.helpers.recorder import session_scope
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonValueType, json_loads_object
@@ -30,17 +30,15 @@ from ..texts import as_number, clean
 from ..timespans import format_local
 from ..when import Period, read_asked
 from .base import ToolRun
-from .query.present import COMPARED, Member, Report, StateTest, differences
+from .query.present import Member, Report, StateTest, differences
 
 if TYPE_CHECKING:
     from sqlalchemy import Row, Select
     from sqlalchemy.orm import Session
 
 
-MAX_STATE_ROWS: Final = 80
-"""Rows with another state that are read of one entity."""
-MAX_SETTING_ROWS: Final = 60
-"""Rows with another attribute that are read of one entity."""
+MAX_CHANGES: Final = 1000
+"""Rows that are read of one entity."""
 MAX_ROWS: Final = 400
 """Rows of all contexts."""
 MAX_SETTINGS: Final = 2
@@ -53,8 +51,6 @@ TRIGGERED: Final = "automation_triggered"
 STARTED: Final = "script_started"
 REQUESTED: Final = f"{DOMAIN}."
 """How the events of requests to Home Agent begin."""
-_SETTINGS_ALONE: Final = 0.001
-"""Seconds between the last change of the state and an update that changed attributes only."""
 
 type Happening = Event[Any] | State
 """What happened in a context."""
@@ -151,30 +147,21 @@ async def async_recorded(
 
 def _changes(session: Session, asked: Asked) -> Sequence[StateChange]:
     """Return the newest changes of the state, and of the settings, that are asked about."""
-    from sqlalchemy import or_  # noqa: PLC0415
-
     from homeassistant.components.recorder.db_schema import States, StatesMeta  # noqa: PLC0415
 
-    at, changed_at = States.last_updated_ts, States.last_changed_ts
+    at = States.last_updated_ts
     query = _select_states().where(StatesMeta.entity_id == asked.entity_id, at <= asked.end)
-    query = query.order_by(at.desc())
-    of_state = query.where(or_(changed_at.is_(None), changed_at >= at - _SETTINGS_ALONE))
-    states = [_state(row) for row in session.execute(of_state.limit(MAX_STATE_ROWS))][::-1]
-    changed: Sequence[StateChange] = [
-        (before, after)
-        for before, after in pairwise(state for state in states if state.state not in GONE)
-        if before.state != after.state and asked.wants(after)
-    ][-asked.most :]
-    kept = DOMAINS[asked.entity_id.partition(".")[0]].kept_attributes
-    if (asked.fits is not None and changed) or set(COMPARED).isdisjoint(kept):
+    rows = session.execute(query.order_by(at.desc()).limit(MAX_CHANGES))
+    states = [state for state in map(_state, rows) if state.state not in GONE][::-1]
+    pairs = [(before, after) for before, after in pairwise(states) if asked.wants(after)]
+    changed: list[StateChange] = [(before, after) for before, after in pairs if before.state != after.state]
+    changed = changed[-asked.most :]
+    if asked.fits is not None and changed:
         return changed
-    rows = [_state(row) for row in session.execute(query.limit(MAX_SETTING_ROWS))][::-1]
-    settings: Sequence[StateChange] = [
+    settings: list[StateChange] = [
         (before, after)
-        for before, after in pairwise(rows)
-        if before.state == after.state
-        and asked.wants(after)
-        and any(differences(before.attributes, after.attributes))
+        for before, after in pairs
+        if before.state == after.state and any(differences(before.attributes, after.attributes))
     ]
     most = asked.most if asked.start is not None else MAX_SETTINGS
     return sorted([*changed, *settings[-most:]], key=lambda change: happened_at(change[1]))
@@ -240,10 +227,8 @@ type Facts = dict[str, JsonValueType]
 
 VOICE: Final = frozenset({"assist_satellite", "conversation"})
 """Domains of entities that change when somebody speaks to them."""
-LATE: Final = 1.0
-"""Seconds that an event may be stored after the change that belongs to it."""
 SAME_MOMENT: Final = 1.0
-"""Seconds between a change of the state and its last update within which both have one cause."""
+"""Seconds between a change and what belongs to it."""
 MOST_NOT_DONE: Final = 3
 """Automations that did nothing and are told."""
 PRIVATE: Final = frozenset({"person", "device_tracker"})
@@ -349,36 +334,21 @@ class Viewer(NamedTuple):
         actions: Mapping[str, RecordedAction],
     ) -> Facts:
         """Return what brought a change about, in its context and in that which set this one off."""
-        context, at = after.context, happened_at(after) + LATE
+        context, at = after.context, happened_at(after) + SAME_MOMENT
         parent = context.parent_id or ""
         happened = [each for each in happenings.get(context.id, ()) if happened_at(each) <= at]
         above = [each for each in happenings.get(parent, ()) if happened_at(each) <= at]
         events = [each for each in happened if isinstance(each, Event)]
         facts: Facts = {}
-        changed = {after.entity_id}
-        for state in (each for each in happened if isinstance(each, State)):
+        for state in (each for each in happened if isinstance(each, State) and each.domain == "scene"):
             now = self.run.hass.states.get(state.entity_id)
-            members = now.attributes.get(ATTR_ENTITY_ID) if now else None
-            if isinstance(members, list | tuple | set | frozenset) and after.entity_id in members:
-                changed.add(state.entity_id)
-                if state.domain == "scene":
-                    facts["scene"] = self.name(state.entity_id)
+            if now and after.entity_id in now.attributes.get(ATTR_ENTITY_ID, ()):
+                facts["scene"] = self.name(state.entity_id)
         ran: Mapping[str, Any] = next((event.data for event in events if event.event_type == TRIGGERED), {})
         automation = str(ran.get(ATTR_ENTITY_ID) or "")
         scripts = [str(event.data.get(ATTR_ENTITY_ID)) for event in events if event.event_type == STARTED]
         if scripts:
-            from homeassistant.components import script  # noqa: PLC0415
-
-            # A script beside an automation is told if it names what changed, or its area or device.
-            hass, registry, ids = self.run.hass, er.async_get(self.run.hass), set[str | None](changed)
-            for entity_id in changed:
-                record, entry = self.run.house.entities.get(entity_id), registry.async_get(entity_id)
-                ids |= {record.area_id if record else None, entry.device_id if entry else None}
-            for key in reversed(scripts):
-                used = (script.entities_in_script, script.areas_in_script, script.devices_in_script)
-                if not automation or any(not ids.isdisjoint(get(hass, key)) for get in used):
-                    facts["script"] = self.name(key)
-                    break
+            facts["script"] = ", ".join(dict.fromkeys(map(self.name, scripts)))
         if automation:
             facts["automation"] = self.name(automation)
         source = str(ran.get("source") or "")
@@ -480,55 +450,30 @@ class Viewer(NamedTuple):
         return ", ".join(f"{name} {values}" for name, values in differences(old, new)) or now
 
 
-async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idle: bool) -> list[Facts]:
-    """Return the automations that use an entity and are off, or whose conditions stopped them since a time.
-
-    With `with_idle` also those that were not triggered at all.
-    """
-    hass = run.hass
+def _not_done(viewer: Viewer, entity_id: str, *, with_idle: bool) -> list[JsonValueType]:
+    """Return the automations that use an entity and are off; `with_idle` the others with their last run."""
+    hass = viewer.run.hass
     if "automation" not in hass.config.components:
         return []
     from homeassistant.components.automation import automations_with_entity  # noqa: PLC0415
-    from homeassistant.components.trace.util import async_list_traces  # noqa: PLC0415
 
-    viewer = await async_viewer(run)
-    idle: list[Facts] = []
-    stopped: list[tuple[float, Facts]] = []
+    rows: list[JsonValueType] = []
     for state in filter(None, map(hass.states.get, automations_with_entity(hass, entity_id))):
-        facts: Facts = {"automation": viewer.name(state.entity_id)}
-        key = f"automation.{state.attributes.get('id')}"
-        runs = await async_list_traces(hass, "automation", key) if "trace" in hass.config.components else []
-        failed: list[tuple[float, str]] = []
-        for trace in runs:
-            start = trace["timestamp"]["start"]
-            # It is a text where it was stored.
-            moment = dt_util.parse_datetime(start) if isinstance(start, str) else start
-            is_failed = trace.get("script_execution") == "failed_conditions"
-            if is_failed and moment is not None and moment.timestamp() >= since:
-                failed.append((moment.timestamp(), str(trace.get("trigger") or "")))
         last = state.attributes.get("last_triggered")
         if state.state == STATE_OFF:
-            idle.append(facts | {"state": "turned off"})
-        elif with_idle and not failed and (not isinstance(last, datetime) or last.timestamp() < since):
+            rows.append({"automation": viewer.name(state.entity_id), "state": "turned off"})
+        elif with_idle:
             when = format_local(last) if isinstance(last, datetime) else "never"
-            idle.append(facts | {"last_run": when})
-        for started, source in failed:
-            trigger = viewer.trigger(source, ())
-            at: Facts = {"at": format_local(started), "stopped_by": "its conditions"}
-            stopped.append((started, facts | at | ({"trigger": trigger} if trigger else {})))
-    stopped.sort(key=lambda pair: pair[0])
-    return [*idle, *(facts for _started, facts in stopped)][-MOST_NOT_DONE:]
+            rows.append({"automation": viewer.name(state.entity_id), "last_run": when})
+    return rows[:MOST_NOT_DONE]
 
 
 MAX_ENTITIES: Final = 5
 """Entities whose changes are explained at once."""
 AROUND: Final = timedelta(minutes=30)
 """Time before and after a moment within which a change belongs to it."""
-LATELY: Final = timedelta(days=1)
-"""How long ago an automation may have been stopped if no period is asked about."""
-MOST_ALONE: Final = 4
-"""Changes that are told of one entity where no period is asked about."""
-MOST_IN_PERIOD: Final = 10
+MOST_ALONE: Final = 6
+"""Changes that are told of one entity."""
 MOST_IN_HOME: Final = 12
 """Devices of which the last change is told where none is asked about."""
 MOST_LOOKED_AT: Final = 24
@@ -561,7 +506,7 @@ async def async_why(
             entity_id=record.entity_id,
             start=period.start.timestamp() if period else None,
             end=(period.end if period else dt_util.utcnow()).timestamp(),
-            most=MOST_EACH if len(members) > 1 else MOST_IN_PERIOD if period else MOST_ALONE,
+            most=MOST_EACH if len(members) > 1 else MOST_ALONE,
             fits=partial(wanted, record) if wanted else None,
         )
         for record, _state in members
@@ -585,10 +530,10 @@ async def async_why(
             why[record.entity_id] = [MEASURED]
     answer["why"] = why
     if len(members) == 1:
-        (record, _state), begin = members[0], period.start if period else dt_util.utcnow() - LATELY
+        record, _state = members[0]
         is_idle = not explained and record.domain not in PRIVATE
-        if stopped := await async_not_done(run, record.entity_id, begin.timestamp(), with_idle=is_idle):
-            answer["not_done"] = list(stopped)
+        if not_done := _not_done(await async_viewer(run), record.entity_id, with_idle=is_idle):
+            answer["not_done"] = not_done
         if rule := await _async_rule(run, record):
             answer["rule"] = rule
     if len(found) > len(members):
