@@ -376,7 +376,7 @@ class ActivityTool(HomeAgentTool):
         if planned := planned_rows([item for item in seen if not item.is_timer][:MAX_PLANNED], run):
             result["planned"] = planned
         if not target.is_empty:
-            records = await async_found(target, run, with_doors=False, everything=False)
+            records = await async_found(target, run, everything=False)
             result["why"] = (await async_why(run, records, {}, None))["why"]
         if automations := edit_rows(self._automations, run):
             result["automations"] = automations

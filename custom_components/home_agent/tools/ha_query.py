@@ -1,7 +1,7 @@
 """ha_query: what the home is like now, and what it was like before."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from typing import Any, Final, override
 
@@ -16,9 +16,8 @@ from homeassistant.util.json import JsonValueType
 from ..context.kind_lines import is_active
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..knowledge.names import content_words, labels_in, squash
+from ..knowledge.names import labels_in, squash
 from ..knowledge.speaker import Speaker
-from ..knowledge.spoken_words import domain_words
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun
@@ -66,8 +65,6 @@ _CAUSES: Final = frozenset(
 """Names under which models ask who or what changed something."""
 _OUR_KEYS: Final = frozenset({"attribute", "counted", "error", "note", "now", "of", "unit"})
 """What a history says in our own words."""
-DOOR_CLASSES: Final = frozenset({"door", "garage_door", "opening"})
-"""Classes of sensors that tell whether a door is open."""
 MAX_ID, MAX_UNKNOWN = 60, 8
 """Characters of an unknown id, and how many of them are named."""
 SLICE: Final = 200
@@ -144,17 +141,15 @@ class QueryTool(HomeAgentTool):
         """Answer one query; entities that the speaker may not see do not exist."""
         target, language = Target.from_args(args), run.speaker.language
         history, said, why = args.get("history"), args.get("state"), bool(args.get("why"))
-        doors = bool((history and not why) or target.name)
-        is_broad = not (target.entity_id or target.name or target.domain or target.device_class)
-        is_whole = is_broad
+        is_whole = is_broad = not (target.entity_id or target.name or target.domain or target.device_class)
         try:
-            found = await async_found(target, run, with_doors=doors, everything=bool(said))
+            found = await async_found(target, run, everything=bool(said))
         except ValidationError as err:
             if not why or not str(err).startswith(NO_TARGET):
                 raise
             # Why something happened, in a sentence only: what it names best, unless that are only people.
             named = mention(run.hass, run.house, run.sentence, language)
-            found = await async_found(target, run, with_doors=doors, everything=True)
+            found = await async_found(target, run, everything=True)
             fits = {
                 record.entity_id: named.fit(record) for record, _ in found if record.domain not in PRIVATE
             }
@@ -209,7 +204,7 @@ class QueryTool(HomeAgentTool):
                     yield str(name)
 
 
-async def async_found(target: Target, run: ToolRun, *, with_doors: bool, everything: bool) -> list[Member]:
+async def async_found(target: Target, run: ToolRun, *, everything: bool) -> list[Member]:
     """Return the entities that are meant, exposed and there, most telling first."""
     search = partial(
         find_all, run.house, target, speaker=run.speaker, sentence=run.sentence, everything=everything
@@ -220,10 +215,6 @@ async def async_found(target: Target, run: ToolRun, *, with_doors: bool, everyth
         if KNOWLEDGE in run.calls.tools and TOLD_ELSEWHERE.intersection(target.domain):
             raise ValidationError(f"{str(err)[:200]}. {KNOWLEDGE} knows those that are not exposed") from err
         raise
-    if with_doors:
-        # Before each lock the sensor of its door: a lock knows nothing of openings.
-        both = [each for record in records for each in (*_door_sensors(run.house, record), record)]
-        records = list({record.entity_id: record for record in both}.values())
     found: list[Member] = []
     for index, record in enumerate(records, 1):
         state = run.hass.states.get(record.entity_id)
@@ -260,29 +251,7 @@ def find_all(
     )
 
 
-def _door_sensors(house: HouseSnapshot, lock: EntityRecord) -> Sequence[EntityRecord]:
-    """Return the sensors of the door of a lock: by device, by name, or the only one of its room."""
-    if lock.domain != "lock":
-        return ()
-    sensors = [
-        record
-        for record in (house.in_area(lock.area_id) if lock.area_id else house.entities.values())
-        if record.domain == "binary_sensor" and record.device_class in DOOR_CLASSES
-    ]
-    if own := [record for record in sensors if lock.device and record.device == lock.device]:
-        return own
-    kinds = domain_words()
-    doors = [{word for word in content_words(name) if kinds.get(word) != "lock"} for name in lock.names]
-    named = [
-        record
-        for record in sensors
-        if any(door and door <= {*content_words(name)} for door in doors for name in record.names)
-    ]
-    return named or (sensors if lock.area_id and len(sensors) == 1 else ())
-
-
 def _unknown_ids(target: Target, found: Iterable[Member]) -> list[str]:
-    """Return the ids of a query of several that name none of the entities that were found."""
     if len(target.entity_id) == 1:
         return []
     records = [record for record, _state in found]

@@ -92,9 +92,6 @@ async def test_average_is_weighted_by_time(rooms: PastHouse) -> None:
         entity = await rooms.past("sensor.air", "4h", aggregate)
         assert entity["history"] == expected
         assert (entity["shown"], entity["unit"]) == ("40 °C", "°C")
-    wind = {"unit_of_measurement": "°", "device_class": "wind_direction", "state_class": "measurement"}
-    await rooms.record("sensor.wind", {2: "350", 1: "10"}, wind)
-    assert (await rooms.past("sensor.wind", "2h", "avg"))["history"]["avg"] in (0, 360)
 
 
 async def test_few_numbers_are_listed_many_are_summed_up(rooms: PastHouse) -> None:

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
-from homeassistant.const import ATTR_FRIENDLY_NAME
+from homeassistant.const import ATTR_FRIENDLY_NAME, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
@@ -256,8 +256,6 @@ MAX_ENTITIES: Final = 50
 COUNT_FROM: Final = 6
 """From this many entities on, they are counted by kind: models do not count well."""
 MAX_CHOICES: Final = 20
-MAX_GONE: Final = 40
-"""Unavailable entities that are named."""
 ATTRIBUTES: Final = "attributes"
 _PLAIN: Final = (str, int, float)
 _OUR_NAMES: Final = NAMING | {"state", "unit"}
@@ -289,34 +287,28 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
     is_counted = question.state is None and len(members) >= COUNT_FROM
     answer: Report = {}
     wanted: Sequence[Member] = members
+    resting: dict[str, list[Member]] = {}
+    """Entities that do nothing, by what they show."""
     if question.state is not None:
         wanted = [member for member in members if question.state(*member)]
         answer["matching"] = f"{len(wanted) or 'none'} of {len(members)}"
+        gone = [member for member in members if member[1].state == STATE_UNAVAILABLE]
+        resting[STATE_UNAVAILABLE] = [member for member in gone if member not in wanted]
     elif is_counted:
         if counts := kind_counts(members):
             answer["kinds"] = list(counts)
         answer["total"] = len(members)
-    gone = [member for member in members if member[1].state == "unavailable"]
-    if question.state is not None:
-        gone = [member for member in gone if not question.state(*member)]
-    elif not is_counted:
-        gone = []
-    resting: dict[str, list[Member]] = {}
-    """Entities at rest by what they show, where several show the same."""
-    if question.attributes:
-        answer |= _unknown(question, [state for _record, state in members[:MAX_ENTITIES]])
-    elif is_counted:
-        for record, state in members:
-            if not is_active(state) and state.state not in GONE:
+        for record, state in members if not question.attributes else ():
+            if not is_active(state):
                 own = without_outside(question.hass, state)
                 resting.setdefault(describe_state(own, record, aged=False), []).append((record, state))
-        resting = {shown: same for shown, same in resting.items() if len(same) > 1}
-    rest: Report = {}
-    if gone:
-        rest["unavailable"] = _ids(gone, MAX_GONE, question.areas)
-    aside = {record.entity_id for group in (gone, *resting.values()) for record, _state in group}
+    if question.attributes:
+        answer |= _unknown(question, [state for _record, state in members[:MAX_ENTITIES]])
+    least = {STATE_UNAVAILABLE: 1}
+    resting = {shown: same for shown, same in resting.items() if len(same) >= least.get(shown, 2)}
+    aside = {record.entity_id for same in resting.values() for record, _state in same}
     wanted = [member for member in wanted if member[0].entity_id not in aside]
-    is_alone, room = len(members) == 1, MAX_CHARS - _size([answer, rest])
+    is_alone, room = len(members) == 1, MAX_CHARS - _size(answer)
     in_rooms = is_alone or len({record.area_id for record, _state in members}) > 1
     states: Report = {}
     attributes: Report = {}
@@ -338,8 +330,9 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
         if report:
             attributes[entity_id] = report
     left_out = len(wanted) - len(states)
+    rest: Report = {}
     for shown, same in resting.items():
-        ids = _ids(same, len(same), question.areas)
+        ids = _ids(same, question.areas)
         if (size := _size([shown, ids])) > room:
             left_out += len(same)
         else:
@@ -361,13 +354,14 @@ def _unknown(question: StateQuestion, states: Sequence[State]) -> Report:
     return {"unknown_attributes": unknown[:10], "known_attributes": known} if unknown else {}
 
 
-def _ids(members: Sequence[Member], limit: int, areas: Mapping[str, Area]) -> list[JsonValueType]:
+def _ids(members: Sequence[Member], areas: Mapping[str, Area]) -> list[JsonValueType]:
     """Return the ids of entities, with the name where the id does not tell it."""
-    ids: list[JsonValueType] = []
-    for record, _state in members[:limit]:
-        is_named = _is_named(record, areas.get(record.area_id or ""))
-        ids.append(record.entity_id if is_named else f"{record.entity_id} ({clean(record.name, NAME_CHARS)})")
-    return [*ids, f"+{len(members) - limit} more"] if len(members) > limit else ids
+    return [
+        record.entity_id
+        if _is_named(record, areas.get(record.area_id or ""))
+        else f"{record.entity_id} ({clean(record.name, NAME_CHARS)})"
+        for record, _state in members
+    ]
 
 
 def _line(
