@@ -282,8 +282,8 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
             unit = counted.units.get(source.taken, "")
             by_unit[unit] = by_unit.get(unit, 0.0) + (counted.total([source.taken]) or 0.0)
         if sources:
-            amount = " and ".join(f"{tidy(amount)} {unit}" for unit, amount in by_unit.items())
-            answer[kind] = {"used": amount, "cost": _cost(run.hass, sources, counted)}
+            read = " and ".join(f"{tidy(amount)} {unit}" for unit, amount in by_unit.items())
+            answer[kind] = {"used": read, "cost": _cost(run.hass, sources, counted)}
     if devices := _devices(run, wanted, counted):
         answer["devices"] = devices
     if counted.step == "day" and used:

@@ -3,7 +3,7 @@
 Five earlier tools keep their names and their arguments; they do the same work for one of both stores.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 import re
@@ -14,13 +14,12 @@ import probatio
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 
-from ..domains import DOMAINS
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.names import without_article
 from ..knowledge.speaker import persons
 from ..languages.lexicon import all_words
 from ..memory.memories import MAX_CONTENT, Memories, SaveOutcome, make_memory
-from ..memory.profile import CALLED, CONFIDENCE, HOUSEHOLD, MAX_NAME, SINGLE, Profile, default_sensitivity
+from ..memory.profile import CONFIDENCE, HOUSEHOLD, MAX_NAME, SINGLE, Profile, default_sensitivity
 from ..memory.records import (
     Memory,
     MemoryType,
@@ -41,7 +40,6 @@ from ..memory.sentences import (
     is_own_words,
     name_told,
     takes_back,
-    touched,
 )
 from ..regex import lazy_regex
 from ..safety.disclosure import DataCategory
@@ -68,7 +66,6 @@ SURE: Final = 0.6
 """Relevance from which words mean a memory, if no other one comes near."""
 APART: Final = 0.25
 DEFAULT_IMPORTANCE: Final = 0.6
-MAX_TOUCHED: Final = 2
 LEAST_LETTERS: Final = 3
 """Letters from which a word is enough to recognize a value."""
 PERSON: Final = "person"
@@ -90,7 +87,7 @@ _ENTITY_ID: Final = lazy_regex(r"\b[a-z_]+\.[a-z0-9_]+\b")
 
 
 type Result = dict[str, object]
-"""What is `remembered` (`known_before`, `replaced`, `also_remembered`, with a `note`), or `forgotten`."""
+"""What is `remembered` (`known_before`, `replaced`, with a `note`), or `forgotten`."""
 
 
 class MemoryTool(HomeAgentTool):
@@ -198,12 +195,6 @@ class MemoryTool(HomeAgentTool):
             result["known_before"] = True
         if wrong is not None:
             result["replaced"] = wrong.content
-        if not secret and run.disclosure.people and corrects(run.sentence):
-            rows = await self._store.async_search(run.sentence, DEFAULT_LIMIT, may_see=_may_see(run))
-            near = [row.memory for row in rows if row.memory.id != memory.id and not row.memory.private]
-            texts = [each.content for each in near if touched(each.content, content, run.sentence)]
-            if texts:
-                result["also_remembered"] = texts[:MAX_TOUCHED]
         if not run.disclosure.home and not _may_see(run)(memory):
             result["note"] = _withheld(run)
         return result
@@ -390,10 +381,9 @@ class MemoryTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        if not isinstance(result, Mapping) or not result.keys().isdisjoint(("note", "also_remembered")):
-            return ()
         key = {REMEMBER: "remembered", FORGET: "forgotten"}.get(args["action"])
-        return () if key is None else (ToldAct(key=key),)
+        is_plain = isinstance(result, Mapping) and "note" not in result
+        return (ToldAct(key=key),) if key and is_plain else ()
 
     async def _async_remember(self, text: str, *, household: bool, run: ToolRun) -> ToolOutput:
         """Note an entry of the profile where the text is one; else store a memory.
@@ -402,16 +392,8 @@ class MemoryTool(HomeAgentTool):
         to be called. Text that is judged more strictly, with a code or of an unknown speaker, is a memory's.
         """
         pair = _PAIR.fullmatch(text)
-        # No profile of a person takes "nickname: Sparky = light.desk".
-        is_name = pair is not None and fold_letters(pair[1].strip()) in CALLED
-        device = _ENTITY_ID.search(pair[2]) if pair is not None and is_name else None
-        if pair and device and device[0].partition(".")[0] in DOMAINS:
-            spoken = (pair[2][: device.start()] + pair[2][device.end() :]).strip(" =:>-→()\"'")
-            if not spoken:
-                raise ValidationError(
-                    "text: this is a device. Write what it is called: NAME means its entity_id"
-                )
-            text, pair = f"{spoken} means {device[0]}", None
+        if pair and _ENTITY_ID.search(pair[2]):  # what a device is called is in no profile of a person
+            pair = None
         name = run.speaker.person or ""
         shared = household and is_households(text, run.sentence, name)
         is_strict = holds_secret(text) or (run.speaker.person_id is None and not shared)
@@ -446,63 +428,25 @@ def _may_see_entry(run: ToolRun) -> Callable[[ProfileEntry], bool]:
     return partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
 
 
-type _Run = Callable[[MemoryTool, dict[str, Any], ToolRun], Awaitable[ToolOutput]]
-
-_ADDS: Final = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
 _READS: Final = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-EARLIER: Final[Mapping[str, tuple[str, llm.ToolAnnotations, dict[Any, Any], _Run]]] = {
-    STORE_MEMORY: (
-        "Remember a lasting fact or wish, as one sentence.",
-        _ADDS,
-        {
-            probatio.Required("content"): str,
-            probatio.Optional("memory_type"): probatio.In([kind.value for kind in MemoryType]),
-            probatio.Optional("importance", description="0 to 1"): probatio.Coerce(float),
-            probatio.Optional("household", description="for everybody"): bool,
-        },
-        lambda tool, args, run: tool.async_store(
-            args["content"],
-            run,
-            household=args.get("household", False),
-            kind=MemoryType(args.get("memory_type", MemoryType.FACT)),
-            importance=args.get("importance", DEFAULT_IMPORTANCE),
-        ),
-    ),
-    RECALL_MEMORY: (
-        "Search memories; '*' lists all.",
-        _READS,
-        {probatio.Required("query"): str, probatio.Optional("limit"): probatio.Coerce(int)},
-        lambda tool, args, run: tool.async_recall(
-            args["query"], run, min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
-        ),
-    ),
-    FORGET_MEMORY: (
-        "Forget a memory: its id, or words.",
-        MemoryTool.annotations,
-        {probatio.Required("memory"): str},
-        lambda tool, args, run: tool.async_forget(args["memory"], run),
-    ),
-    GET_USER_PROFILE: (
-        "Profile of speaker and household.",
-        _READS,
-        {probatio.Optional("category"): str},
-        lambda tool, args, run: tool.async_recall(args.get("category") or "*", run, MOST),
-    ),
-    UPDATE_USER_PROFILE: (
-        f"Note name, language, diet, habits of the speaker; category {HOUSEHOLD}: of all. '' deletes.",
-        _ADDS,
-        {
-            probatio.Required("category"): str,
-            probatio.Required("key"): str,
-            probatio.Required("value"): str,
-            probatio.Optional("sensitivity"): probatio.In([level.value for level in Sensitivity]),
-        },
-        lambda tool, args, run: tool.async_note(
-            args["category"], args["key"], args["value"], run, args.get("sensitivity")
-        ),
-    ),
+EARLIER: Final[Mapping[str, Mapping[Any, Any]]] = {
+    STORE_MEMORY: {
+        probatio.Required("content"): str,
+        probatio.Optional("memory_type"): probatio.In([kind.value for kind in MemoryType]),
+        probatio.Optional("importance", description="0 to 1"): probatio.Coerce(float),
+        probatio.Optional("household", description="for everybody"): bool,
+    },
+    RECALL_MEMORY: {probatio.Required("query"): str, probatio.Optional("limit"): probatio.Coerce(int)},
+    FORGET_MEMORY: {probatio.Required("memory"): str},
+    GET_USER_PROFILE: {probatio.Optional("category"): str},
+    UPDATE_USER_PROFILE: {
+        probatio.Required("category"): str,
+        probatio.Required("key"): str,
+        probatio.Required("value"): str,
+        probatio.Optional("sensitivity"): probatio.In([level.value for level in Sensitivity]),
+    },
 }
-"""Earlier tools by name, each for one of both stores: description, annotations, parameters, what it does."""
+"""Parameters of the earlier tools by name, each for one of both stores."""
 
 
 class EarlierMemoryTool(HomeAgentTool):
@@ -512,19 +456,33 @@ class EarlierMemoryTool(HomeAgentTool):
     discloses = DataCategory.PEOPLE
     max_text = MAX_CONTENT
     private = True
+    description = ""
 
     def __init__(self, name: str, tool: MemoryTool) -> None:
         self.name = name
         self.title = name.replace("_", " ").capitalize()
-        self.description, self.annotations, parameters, self._run = EARLIER[name]
-        self.parameters = probatio.Schema(parameters)
+        self.annotations = _READS if name in (RECALL_MEMORY, GET_USER_PROFILE) else MemoryTool.annotations
+        self.parameters = probatio.Schema(EARLIER[name])
         self.stores_memory = name == STORE_MEMORY
         self._tool = tool
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
         """Do what it did, in the stores of the tool that replaces it."""
-        return await self._run(self._tool, args, run)
+        match self.name:
+            case "store_memory":
+                given = {"household": False, **args}
+                kind = MemoryType(given.pop("memory_type", MemoryType.FACT))
+                return await self._tool.async_store(**given, run=run, kind=kind)
+            case "recall_memory":
+                limit = min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
+                return await self._tool.async_recall(args["query"], run, limit)
+            case "forget_memory":
+                return await self._tool.async_forget(args["memory"], run)
+            case "get_user_profile":
+                return await self._tool.async_recall(args.get("category") or "*", run, MOST)
+            case _:
+                return await self._tool.async_note(**args, run=run)
 
 
 def check_said(run: ToolRun, *texts: str) -> None:
