@@ -1,8 +1,9 @@
 """timer: timers and reminders, announced where they were set; lists and cancels all that is planned."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import datetime, time
 from functools import cache
 import re
 from typing import Any, Final, override
@@ -15,8 +16,9 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...context.named import class_concepts
+from ...domains.base import words as words_of
 from ...errors import ValidationError
-from ...knowledge.names import called, content_words, word_similarity
+from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import DEFAULT, find, languages, table, words as phrases
 from ...languages.sentence import Mood, Wait, read, times_in
@@ -25,14 +27,15 @@ from ...planned.records import REMIND, SNOOZE, Giver, PlannedItem, Schedule, rea
 from ...planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ...regex import lazy_regex
 from ...texts import fold, leaves, one_line, words
-from ...timespans import WEEKDAYS, format_local, format_span, told_days
-from ...when import FORMS, forms, read as read_time, read_clock, read_days, read_length, read_moment
+from ...timespans import format_local, format_span, told_days
+from ...when import FORMS, read as read_time, read_clock, read_days, read_length, read_moment
 from ..base import HomeAgentTool, ToolOutput, ToolRun
 from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import is_planted, named_by_person
 from ..control.later import async_read_schedule, async_waits_again
 from ..control.telling import tell_names
 from ..pending import registry_ids
+from ..resolving.resolver import listed
 from ..results import ToldAct, ToldTime, ToldValue, ValueKind
 from .choosing import user_of
 
@@ -55,20 +58,10 @@ MEANT: Final = {
     **dict.fromkeys(("snooze", "snooze_alarm"), "extend"),
 }
 """Actions by what models call them."""
-ALARMS: Final = frozenset(
-    (
-        "alarm",
-        "alarm clock",
-        "wake up",
-        "wecker",
-        "reveil",
-        "alarma",
-        "despertador",
-        "sveglia",
-        "wekker",
-        "budzik",
-    )
-)
+ALARMS: Final = words_of("alarm wecker reveil alarma despertador sveglia wekker budzik") | {
+    "alarm clock",
+    "wake up",
+}
 """Names by which models mean that a timer is an alarm."""
 SLOT_WORDS: Final = {
     **TIME_SLOT_WORDS,
@@ -177,11 +170,11 @@ class TimerTool(HomeAgentTool):
         timers = [item for item in items if item.is_timer]
         if args["action"] == "list":
             others = [item for item in items if not item.is_timer]
-            listed: dict[str, JsonValueType] = {
+            rows: dict[str, JsonValueType] = {
                 "timers": planned_rows(timers[:MAX_LISTED], run),
                 "commands": planned_rows(others[:MAX_LISTED], run),
             }
-            return {part: rows for part, rows in listed.items() if rows} or NOTHING
+            return {part: listed_rows for part, listed_rows in rows.items() if listed_rows} or NOTHING
         if args["action"] == "cancel":
             is_all = means_all(name, run.speaker.language)
             if not is_all and ringing and not name and not when:
@@ -211,7 +204,15 @@ class TimerTool(HomeAgentTool):
         self._check_unplanted(args, meant, run)
         length = read_length(when, run.speaker.language) if when else SNOOZE
         if length is None:
-            schedule = _schedule(when, timer.schedule.days or None, run)
+            schedule = read_schedule(
+                run.hass,
+                when.strip(),
+                timer.schedule.days or None,
+                run.speaker.language,
+                accepted=WHEN_FORMS,
+                years=YEARS_AHEAD,
+                clock=MORNING,
+            )
         elif timer.rings_since:
             schedule = Schedule(due=now + length)
         else:
@@ -271,14 +272,6 @@ class TimerTool(HomeAgentTool):
         return (ToldAct(key="cancelled", names=names, referents=len(names)),)
 
 
-def _schedule(when: str, days: tuple[int, ...] | None, run: ToolRun) -> Schedule:
-    """Return when a timer is due. Raises ValidationError for an unclear or past time."""
-    language = run.speaker.language
-    return read_schedule(
-        run.hass, when.strip(), days, language, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=MORNING
-    )
-
-
 def _with_clock(args: dict[str, Any], language: str) -> dict[str, Any]:
     """Return the arguments of an alarm with a bare hour as a time of day, and days beside one as `repeat`."""
     when = str(args.get("when") or "").strip()
@@ -307,15 +300,12 @@ def _is_planted_alarm(run: ToolRun) -> bool:
 
 # What is planned, as the model reads it, and which of it is meant
 
-SAME: Final = 0.88
-"""How alike two forms of a word are."""
-_BESIDE: Final = frozenset({"at", "on", "in", "for", "every", "oclock", "next", "this"})
-"""English words beside a time that name nothing."""
 OUTSIDE: Final = "a text from outside"
 """Where the words of a timer or a message come from that was planned after such a text was read."""
 MAX_LISTED = 20
 MAX_NAMED = 5
-MAX_NAMES = 3
+MAX_NAMES = 60
+"""Characters of the names in a row of a list in an error."""
 MAX_LIST_CHARS = 130
 """Errors have 300 characters, with what was asked for; a list in one must not be cut off."""
 WHICH: Final = "which one is meant? Give the name and the time of one of:"
@@ -420,14 +410,10 @@ def meant_items(items: Sequence[PlannedItem], name: str, when: str, run: ToolRun
     last = max((command.id for command in commands), default="")
     # "den Timer", "10 minutes"
     if name and _without_kind(name) and read_length(name, language) is None:
-        meant = _called(timers, commands, name, run)
+        meant = _called([*timers, *commands], name, run)
         problem = WHICH if meant else NOT_CALLED
     elif when and (read_length(when, language) is None or len(items) > 1):
-        moment = read_moment(when, language, "when")
-        meant = [item for item in timers if _is_at(moment, item)]
-        meant = meant or [item for item in commands if _is_at(moment, item)]
-        clock = read_clock(when)
-        meant = meant or [item for item in timers if clock and item.schedule.clock == clock]
+        meant = _due_at([*timers, *commands], when, language)
     elif last and all(timer.id < last for timer in timers):
         newest = max(commands, key=lambda command: command.created)
         meant = [command for command in commands if command.owner.turn_id == newest.owner.turn_id]
@@ -471,15 +457,24 @@ def means_all(name: str, language: str) -> bool:
     return name.strip() == "*" or fold(name) in all_words(language)
 
 
-def _is_at(moment: date | datetime, item: PlannedItem) -> bool:
-    """Return whether something is due at a local time, or on a day, be it repeatedly."""
-    if item.schedule.event is not None:
-        return False
-    if isinstance(moment, datetime):
-        local = dt_util.as_local(moment)
-        is_repeated = local.weekday() in item.schedule.days and local.time() == item.schedule.clock
-        return moment == item.due or is_repeated
-    return dt_util.as_local(item.due).date() == moment or moment.weekday() in item.schedule.days
+def _due_at(items: Sequence[PlannedItem], when: str, language: str) -> list[PlannedItem]:
+    """Return what is due at a time or on a day, be it repeatedly: timers, else commands.
+
+    Raises ValidationError for a time that is not clear.
+    """
+    moment = read_moment(when, language, "when")
+    local = dt_util.as_local(moment) if isinstance(moment, datetime) else None
+
+    def is_then(item: PlannedItem) -> bool:
+        days = item.schedule.days
+        if local is not None:
+            return local == item.due or (local.weekday() in days and local.time() == item.schedule.clock)
+        return dt_util.as_local(item.due).date() == moment or moment.weekday() in days
+
+    meant = [item for item in items if item.schedule.event is None and is_then(item)]
+    clock = read_clock(when)
+    meant = meant or [item for item in items if item.is_timer and clock and item.schedule.clock == clock]
+    return [item for item in meant if item.is_timer] or meant
 
 
 def _without_kind(name: str) -> str:
@@ -496,71 +491,36 @@ def _kind_words() -> frozenset[str]:
     return frozenset(fold(word) for kinds in tables for word in kinds.get("timer", ()) if word.isalpha())
 
 
-def _called(
-    timers: Sequence[PlannedItem], commands: Sequence[PlannedItem], name: str, run: ToolRun
-) -> list[PlannedItem]:
-    """Return what an id, a name, an entity or other words mean; a "Pizzatimer" is called Pizza."""
-    if by_id := [item for item in (*timers, *commands) if item.id == name]:
+def _called(items: Sequence[PlannedItem], name: str, run: ToolRun) -> list[PlannedItem]:
+    """Return what an id, a name, a description or a time means; a "Pizzatimer" is called Pizza."""
+    if by_id := [item for item in items if item.id == name]:
         return by_id
-    for asked in (name, _without_kind(name)):
-        if meant := called(timers, asked, lambda timer: (timer.told,)):
-            return meant
-    if meant := [timer for timer in timers if _is_described(timer, name, run)]:
-        return meant
+    spoken, now = tuple(dict.fromkeys((find(run.speaker.language) or DEFAULT, DEFAULT))), dt_util.utcnow()
 
-    def names(command: PlannedItem) -> Iterator[str]:
-        yield from command.entity_ids
-        if command.message is not None:
-            yield from (command.message.receiver, command.message.text)
-        for record in filter(None, map(run.house.entities.get, command.entity_ids)):
+    def names(item: PlannedItem) -> Iterator[str]:
+        yield from (item.told, *item.entity_ids)
+        if item.message is not None:
+            yield from (item.message.receiver, item.message.text)
+        described = [item.told or "timer", item.schedule.told(now)]
+        entity_ids = (*item.entity_ids, *item.schedule.watched)
+        for record in filter(None, map(run.house.entities.get, entity_ids)):
             yield from record.names
+            area = run.house.areas.get(record.area_id or "")
+            kinds = class_concepts(record.domain, record.device_class, spoken)
+            described += [kinds, *record.names, *(area.names if area else ())]
+        yield " ".join(described)
 
-    meant = [command for command in commands if fold(name) == fold(command.told)]
-    if meant := meant or called(commands, name, names, in_parts=True):
-        return meant
-    described = [command for command in commands if _is_described(command, name, run)]
-    return described if len(described) == 1 else []
-
-
-def _is_described(item: PlannedItem, text: str, run: ToolRun) -> bool:
-    """Return whether each word is of a name, of an entity's kind or room, of the action, or of the time.
-
-    Words for times may be of any language: "das am Samstag".
-    """
-    language, schedule, local = run.speaker.language, item.schedule, dt_util.as_local(item.due)
-    watched = (run.house.entities[each] for each in schedule.watched if each in run.house.entities)
-    named = {*words(item.told), *(_kind_words() if item.is_timer else words(schedule.told(dt_util.utcnow())))}
-    if item.message is not None:
-        named.update(words(item.message.text))
-    for record in watched:
-        named.update(word for name in record.names for word in content_words(name))
-    for record in filter(None, map(run.house.entities.get, item.entity_ids)):
-        spoken = tuple(dict.fromkeys((find(language) or DEFAULT, DEFAULT)))
-        area = run.house.areas.get(record.area_id or "")
-        named.update(words(class_concepts(record.domain, record.device_class, spoken)))
-        named.update(word for name in record.names for word in content_words(name))
-        named.update(word for name in (area.names if area else ()) for word in words(name))
-    times = {fold(WEEKDAYS[day]) for day in (*schedule.days, local.weekday())}
-    times |= {day[:3] for day in times} | {fold(local.date().isoformat())}
-    times.update(words(told_days(schedule.days)) if schedule.days else ())
-    days_ahead = (local.date() - dt_util.now().date()).days
-    times.update({0: ("today", "tonight"), 1: ("tomorrow",)}.get(days_ahead, ()))
-
-    def fits(word: str) -> bool:
-        if (clock := read_clock(word)) is not None:
-            return clock == local.time().replace(second=0, microsecond=0)
-        if word.isdecimal() and not local.minute:
-            return int(word) in (local.hour, local.hour % 12 or 12)
-        if word in times or word.removesuffix("s") in times or f"{word}s" in times:
-            return True
-        return any(word_similarity(word, other) >= SAME for other in named)
-
-    for form in forms(text.replace(",", " "), language):
-        asked = [word if read_clock(word) is not None else fold(word) for word in form.split()]
-        asked = [word for word in asked if word not in stop_words() | _BESIDE]
-        if asked and all(map(fits, asked)):
-            return True
-    return False
+    for likely in (
+        [item for item in items if item.is_timer],
+        [item for item in items if not item.is_timer],
+    ):
+        for asked in (name, _without_kind(name)):
+            if meant := called(likely, asked, names, in_parts=True):
+                return meant
+    for asked in (name, _without_kind(name)):
+        with suppress(ValidationError):
+            return _due_at(items, asked, run.speaker.language)
+    return []
 
 
 def _listed(items: Collection[PlannedItem], run: ToolRun) -> str:
@@ -577,15 +537,11 @@ def _listed(items: Collection[PlannedItem], run: ToolRun) -> str:
         elif item.message is not None:
             rows.append(_told_message(item, run))
         elif deeds:
-            told = (
-                f"{', '.join(names[:MAX_NAMES])}{' …' if len(names) > MAX_NAMES else ''} {deed}"
-                for deed, names in list(deeds.items())[:MAX_NAMES]
-            )
-            rows.append(", ".join(told))
+            rows.append(", ".join(f"{listed(names, MAX_NAMES)} {deed}" for deed, names in deeds.items()))
     kept = rows[:1]
     for row in rows[1:MAX_NAMED]:
         if len("; ".join((*kept, row))) > MAX_LIST_CHARS:
             break
         kept.append(row)
-    more = len(rows) - len(kept)
-    return "; ".join((*kept, f"and {more} more")) if more else "; ".join(kept)
+    more = [f"and {len(rows) - len(kept)} more"] if len(rows) > len(kept) else []
+    return "; ".join((*kept, *more))
