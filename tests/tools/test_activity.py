@@ -123,14 +123,12 @@ async def test_other_people_are_left_alone(
 async def test_another_place_is_left_alone(
     hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser
 ) -> None:
-    """What a person did at a satellite is told to them elsewhere, and undone only where it was done."""
+    """What a person did at a satellite is undone only where it was done."""
     own = Context(user_id=hass_admin_user.id)
     await agent.act(control("turn_on", BED), context=own, device_id="bedroom")
     typed = await undo(agent, context=own)
     assert typed["success"] is False
-    assert "light.turn_on of Bed Light. It stays" in typed["error"]
-    kitchen = await undo(agent, context=own, device_id="kitchen")
-    assert "Nothing was changed here" in kitchen["error"]
+    assert "nothing was changed here" in typed["error"]
     assert hass.states.get(BED).state == "on"
     await agent.act(control("turn_on"), context=own, device_id="kitchen")
     there = await undo(agent, context=own, device_id="bedroom")

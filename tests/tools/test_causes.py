@@ -317,18 +317,6 @@ async def test_what_happened_in_the_home(home: CauseHouse) -> None:
     assert [*upstairs["result"]["why"]] == ["climate.bedroom"]
 
 
-async def test_a_device_that_the_sentence_names_is_meant(home: CauseHouse) -> None:
-    """A model that forgets the target asks about what the person named."""
-    await home.become(MOTION, "on")
-    result = await home.read(sentence="Why did the hallway light turn on?", why=True)
-    assert [*result["result"]["why"]] == [HALL]
-    home.agent.server.clear()
-    heating = await home.read(sentence="Why is the heating in the bathroom off?", why=True)
-    assert [*heating["result"]["why"]] == ["climate.bathroom"]
-    tom = await home.read(sentence="What did Tom do today?", why=True)
-    assert HALL in tom["result"]["why"]
-
-
 @pytest.mark.parametrize(
     ("sentence", "language", "is_told"),
     [

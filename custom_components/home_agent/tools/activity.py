@@ -11,6 +11,7 @@ import probatio
 from homeassistant.const import STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
+from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
@@ -19,7 +20,7 @@ from ..errors import ValidationError
 from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..planned.records import Giver, PlannedItem
-from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
+from ..planned.scheduler import Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
 from ..safety.journal import SCENE, EarlierState, Ledger, RecordedAction
 from ..timespans import format_local
@@ -212,45 +213,33 @@ def _plans(
 async def _async_set_again(made: Cancellation, planned: Scheduler, run: ToolRun) -> JsonValueType:
     """Set again what was cancelled, and return it by name.
 
-    What needed a confirmation is not set again: a person confirmed it for a plan that no longer exists. Nor
-    is anything after its time, or beside a newer end of a command for a while.
+    Nothing that needed a confirmation, which was for a plan that no longer exists; nothing after its time,
+    and no end of a command for a while, as there may be a newer one.
     Raises ValidationError if nothing of it can be set again. In both cases a further undo goes on to what was
     before.
     """
     made.undone = True
-    ending = {entity_id for item in planned.all() if item.restores for entity_id in item.entity_ids}
     again = [
         item
         for item in made.items
-        if item.approved is None
-        and item.due > dt_util.utcnow()
-        and not (item.restores and not ending.isdisjoint(item.entity_ids))
-        and (len(planned.timers()) < MAX_TIMERS if item.is_timer else not planned.full)
+        if item.approved is None and item.due > dt_util.utcnow() and not item.restores
     ]
-    if not again:
-        named = [
-            run.house.entities[one].name
-            for item in made.items
-            for one in item.entity_ids
-            if run.reader.sees(one) and one in run.house.entities
-        ]
-        named += [item.told or "a timer" for item in made.items if not item.entity_ids]
-        raise ValidationError(
-            f"The last request cancelled {', '.join(named[:MAX_CANCELLED]) or 'something'}. That cannot be "
-            "undone: its time has passed, or it needs a confirmation. Nothing was undone; say so"
-        )
+    rest = [item for item in made.items if item not in again]
     for item in again:
         await planned.async_add(item)
-    rest = [item for item in made.items if item not in again]
     rows: dict[str, JsonValueType] = {}
     for key, items in (("set_again", again), ("stays_cancelled", rest)):
         told = [told_timer(item) if item.is_timer else planned_row(item, run) for item in items]
         if any(told):
             rows[key] = [row for row in told if row]
+    if not again:
+        raise ValidationError(
+            f"The last request cancelled {json_dumps(rows.get('stays_cancelled', 'something'))[:200]}. That "
+            "cannot be undone: its time has passed, or it needs a confirmation. Nothing was undone; say so"
+        )
     return rows
 
 
-MAX_CANCELLED: Final = 5
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
 HERE_FOR: Final = timedelta(minutes=30)
@@ -312,17 +301,14 @@ class ActivityTool(HomeAgentTool):
 
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
-        """Return the arguments that models are offered."""
         return self._offered
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether the ledger is only read."""
         return args.get("action") != "undo"
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return the content of free text fields."""
         if not isinstance(result, dict):
             return
         yield from outside_rows(result.get("cancelled"))
@@ -337,7 +323,6 @@ class ActivityTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return what was undone, or cancelled."""
         if not isinstance(result, Mapping):
             return ()
         if isinstance(restored := result.get("restored"), Mapping):
@@ -347,7 +332,6 @@ class ActivityTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """List or undo, or tell of today."""
         if args["action"] == BRIEFING:
             return await async_briefing(run, self._planned) or "Nothing is known of today."
         actions = self._actions(run.guard.journal.ledger, run.speaker)
@@ -368,7 +352,7 @@ class ActivityTool(HomeAgentTool):
                 and is_here(run.speaker, item.owner, item.created)
             ]
             if target.is_empty:
-                return await self._async_undo_last(here, plans, run, actions)
+                return await self._async_undo_last(here, plans, run)
             return await self._async_undo_named(target, here, plans, run, actions)
         rows: list[JsonValueType] = [row for action in actions if (row := _row(action, run))]
         result: dict[str, JsonValueType] = {"newest_first": rows[:MAX_LISTED]}
@@ -387,12 +371,10 @@ class ActivityTool(HomeAgentTool):
         actions: Sequence[RecordedAction],
         plans: Sequence[PlannedItem],
         run: ToolRun,
-        all_actions: Sequence[RecordedAction],
     ) -> JsonValueType:
         """Undo the last thing that was done here: changes, a plan, a cancellation, or one of an automation.
 
-        Of what was done elsewhere nothing is undone, but it is named. Raises ValidationError if there is
-        nothing, PartlyFailed or TargetsFailed for what stays.
+        Raises ValidationError if there is nothing, PartlyFailed or TargetsFailed for what stays.
         """
         undos: list[tuple[datetime, Callable[[], Awaitable[JsonValueType]]]] = []
         own, planned = self._automations, self._planned
@@ -414,18 +396,7 @@ class ActivityTool(HomeAgentTool):
         if undos:
             _, undo = max(undos, key=lambda pair: pair[0])
             return await undo()
-        turn_id = last_changing_turn(all_actions, run.hass) if self._is_spoken else None
-        elsewhere = [action for action in all_actions if turn_id and action.turn_id == turn_id]
-        action = next((one for one in elsewhere if _changed_ids([one], run.hass)), None)
-        ids = action.entity_ids if action else ()
-        names = [run.house.entities[one].name for one in ids if one in run.house.entities]
-        if action is None or not names:
-            raise ValidationError("There is nothing to put back: nothing was changed here lately")
-        raise ValidationError(
-            "Nothing was changed here. This person's last change was elsewhere, at "
-            f"{dt_util.as_local(action.at):%H:%M}: {action.domain}.{action.service} of "
-            f"{', '.join(names[:MAX_NAMED])}. It stays unless the person names it; say so"
-        )
+        raise ValidationError("There is nothing to put back: nothing was changed here lately. Say so")
 
     async def _async_undo_turn(
         self, actions: Sequence[RecordedAction], turn_id: str, run: ToolRun
@@ -475,12 +446,11 @@ class ActivityTool(HomeAgentTool):
             here, undoable = all_actions, elsewhere
         wanted &= undoable
         if not wanted:
-            names = ", ".join([record.name for record in records][:MAX_NAMED])
             done = [f"{house.entities[one].name} ({one})" for one in sorted(changed) if one in house.entities]
-            rest = (
-                f"Changed here: {', '.join(done[:MAX_NAMED])}" if done else "Nothing was changed here lately"
+            raise ValidationError(
+                f"{', '.join([record.name for record in records][:MAX_NAMED])}: not changed here by you, so "
+                f"that nothing was undone. Changed here: {', '.join(done[:MAX_NAMED]) or 'nothing'}"
             )
-            raise ValidationError(f"{names}: not changed here by you, so that nothing was undone. {rest}")
         changes: dict[str, Undoable] = {}
         for entity_id in sorted(wanted):
             if (action := next((one for one in here if _changed(one, entity_id, hass)), None)) is not None:

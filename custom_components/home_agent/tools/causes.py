@@ -215,7 +215,6 @@ def _context(row: Row[Any]) -> Context:
 
 
 def _object(text: str | None) -> Mapping[str, Any]:
-    """Return stored JSON, empty where there is none or it cannot be read."""
     try:
         return json_loads_object(text) if text else {}
     except JSON_DECODE_EXCEPTIONS:

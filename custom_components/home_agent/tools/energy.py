@@ -375,7 +375,6 @@ class EnergyTool(HomeAgentTool):
 
     @override
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Return the period and what it is compared with; what models add beside it is not needed."""
         given = {slot: args.get(slot) for slot in ("period", "compare")}
         words = {slot: "previous" if value is True else value or "" for slot, value in given.items()}
         return {slot: said[0] for slot, value in words.items() if (said := texts(value))}
@@ -391,7 +390,6 @@ class EnergyTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Return the amounts of a period. Raises ValidationError and ToolExecutionError."""
         await async_load(run.hass)
         wanted = preferences(run.hass)
         lists = run.guard.policy.view.lists

@@ -18,10 +18,10 @@ from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.names import labels_in, squash
 from ..knowledge.speaker import Speaker
-from ..safety.firewall.own_values import is_name, texts_in
+from ..safety.firewall.own_values import texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun
-from .causes import PRIVATE, Asked, async_explain, async_happened, async_why
+from .causes import Asked, async_explain, async_happened, async_why
 from .query.past import async_history
 from .query.present import ATTRIBUTES, COUNT_FROM, Member, StateQuestion, present, read_filter
 from .resolving.resolver import (
@@ -29,7 +29,6 @@ from .resolving.resolver import (
     NO_VALUE,
     SLOTS,
     Target,
-    mention,
     places_in_sentence,
     resolve,
     texts,
@@ -133,29 +132,14 @@ class QueryTool(HomeAgentTool):
 
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any] | None:
-        """Return the parameters with the slot for labels in a home that has some."""
         return with_labels() if labels_in(house) else None
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Answer one query; entities that the speaker may not see do not exist."""
-        target, language = Target.from_args(args), run.speaker.language
+        target = Target.from_args(args)
         history, said, why = args.get("history"), args.get("state"), bool(args.get("why"))
         is_whole = is_broad = not (target.entity_id or target.name or target.domain or target.device_class)
-        try:
-            found = await async_found(target, run, everything=bool(said))
-        except ValidationError as err:
-            if not why or not str(err).startswith(NO_TARGET):
-                raise
-            # Why something happened, in a sentence only: what it names best, unless that are only people.
-            named = mention(run.hass, run.house, run.sentence, language)
-            found = await async_found(target, run, everything=True)
-            fits = {
-                record.entity_id: named.fit(record) for record, _ in found if record.domain not in PRIVATE
-            }
-            if best := max(fits.values(), default=0):
-                found = [member for member in found if fits.get(member[0].entity_id) == best]
-            is_whole = not (named.entity_ids or named.kinds)
+        found = await async_found(target, run, everything=bool(said) or why)
         counted = read_filter(run.hass, said, found, broad=is_broad) if said else None
         asked = args.get(ATTRIBUTES, [])
         if why and is_whole and counted is None and len(found) > 1:
@@ -166,7 +150,7 @@ class QueryTool(HomeAgentTool):
         if why and not says_who:
             return await async_why(run, found, history or {}, counted)
         if history:
-            return await async_history(run.hass, found, asked, history, counted, language)
+            return await async_history(run.hass, found, asked, history, counted, run.speaker.language)
         question = StateQuestion(
             hass=run.hass,
             areas=run.house.areas,
@@ -188,7 +172,6 @@ class QueryTool(HomeAgentTool):
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return titles, messages and other free text of the entities."""
         if not isinstance(result, dict):
             return
         for part in (ATTRIBUTES, "history"):
@@ -197,11 +180,6 @@ class QueryTool(HomeAgentTool):
                 if isinstance(report, dict):
                     others = {key: value for key, value in report.items() if key not in _OUR_KEYS}
                     yield from texts_in(hass, entity_id, {part: others} if part == "history" else report)
-        for key in ("unknown_attributes", "known_attributes"):
-            names = result.get(key)
-            for name in names if isinstance(names, list) else ():
-                if not is_name(str(name)):
-                    yield str(name)
 
 
 async def async_found(target: Target, run: ToolRun, *, everything: bool) -> list[Member]:

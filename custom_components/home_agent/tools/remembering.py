@@ -357,7 +357,6 @@ class MemoryTool(HomeAgentTool):
 
     @override
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments; a call that recalls without words means everything."""
         recalls_all = args.get("action") == RECALL and not args.get("text")
         return {**args, "text": "*"} if recalls_all else args
 
@@ -367,7 +366,6 @@ class MemoryTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Remember, recall or forget. Raises PermissionDenied and ValidationError for what must not be."""
         text = args["text"].strip()
         if not text:
             raise ValidationError("text: say what is meant")
@@ -468,7 +466,6 @@ class EarlierMemoryTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Do what it did, in the stores of the tool that replaces it."""
         match self.name:
             case "store_memory":
                 given = {"household": False, **args}
@@ -499,7 +496,6 @@ def check_said(run: ToolRun, *texts: str) -> None:
 
 
 def _withheld(run: ToolRun) -> str:
-    """Return the result for an external model that has noted something it may not read again."""
     return WITHHELD if run.disclosure.people else f"{WITHHELD}. {SWITCH}"
 
 

@@ -85,14 +85,6 @@ async def test_chosen_attributes_and_patterns(rooms: QueryHouse) -> None:
     assert "token" not in everything
 
 
-async def test_unknown_attribute_names_what_there_is(rooms: QueryHouse) -> None:
-    rooms.add("vacuum.robo", "docked", {"battery_level": 80, "status": "ok"})
-    answer = await rooms.ask(entity_id="vacuum.robo", attributes=["dust", "battery_level"])
-    assert answer["unknown_attributes"] == ["dust"]
-    assert answer["known_attributes"] == ["battery_level", "status"]
-    assert answer["attributes"]["vacuum.robo"] == {"battery_level": 80}
-
-
 async def test_thermostat_has_a_unit_and_unusual_entities_show_what_they_have(rooms: QueryHouse) -> None:
     rooms.add(
         "climate.hall", "heat", {"temperature": 22, "current_temperature": 20.5, "hvac_modes": ["heat"]}

@@ -13,7 +13,6 @@ from homeassistant.util.json import JsonValueType
 from ...domains.features import supports
 from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
-from ...knowledge.names import squash
 from ...safety.frozen import ServiceCall
 from ...texts import one_line
 from ...timespans import format_local
@@ -30,7 +29,6 @@ DEFAULT_LENGTH: Final = timedelta(hours=1)
 NEXT: Final = timedelta(days=31)
 """How far it is looked for the next event where today holds none."""
 MAX_CONFLICTS: Final = 5
-STAYS: Final = "The earlier event stays: events can be created, not changed or deleted. Say so, claim no move"
 ONCE: Final = frozenset({"", "none", "no", "never", "once", "false"})
 
 type Event = tuple[datetime, EntityRecord, Mapping[str, Any]]
@@ -63,7 +61,6 @@ class CalendarTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Read or create. Raises ValidationError for a time or a calendar that is not clear."""
         language, name = run.speaker.language, args.get("calendar")
         text, until = ((args.get(key) or "").strip() for key in ("start", "end"))
         title = one_line(str(args.get("title") or "").strip(), MAX_TITLE)
@@ -96,13 +93,11 @@ class CalendarTool(HomeAgentTool):
                 raise ValidationError("end: must be later than start")
             times = {"start_date_time": begin.isoformat(), "end_date_time": finish.isoformat()}
             shown = f"{format_local(begin)} to {format_local(finish)}"
-        day = dt_util.as_local(begin).date()
         everywhere = records_of(run, DOMAIN)
         try:
             others = await async_events(run, everywhere, begin, finish)
-            of_day = await async_events(run, everywhere, start_of(day), end_of(day))
         except PermissionDenied, ToolExecutionError:  # not all calendars can be read
-            others, of_day = [], []
+            others = []
         data = {"summary": title, **times}
         ids = (chosen.entity_id,)
         await run.call(ServiceCall(domain=DOMAIN, service="create_event", entity_ids=ids, data=data))
@@ -113,8 +108,6 @@ class CalendarTool(HomeAgentTool):
         }
         if others:
             result["at_the_same_time"] = as_events(others[:MAX_CONFLICTS], everywhere)
-        if same := [row for row in of_day if squash(str(row[2].get("summary") or "")) == squash(title)]:
-            result |= {"already_there": as_events(same[:MAX_CONFLICTS], ()), "note": STAYS}
         return result
 
 

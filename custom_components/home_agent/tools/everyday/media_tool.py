@@ -314,7 +314,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
-        """Return the parameters as JSON Schema, with those of Music Assistant where it has players."""
         return _offered(any(is_music_player(hass, record.entity_id) for record in house.of_domain(DOMAIN)))
 
     @override
@@ -323,7 +322,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return the titles: their publishers choose them."""
         if not isinstance(result, dict):
             return []
         items = [result.get("started")]
@@ -432,7 +430,6 @@ class MediaTool(HomeAgentTool):
 
 @cache
 def _offered(has_music: bool) -> Mapping[str, Any]:
-    """Return the parameters as models are offered them."""
     slots: dict[Any, Any] = {probatio.Optional("query") if has_music else probatio.Required("query"): str}
     slots[probatio.Optional("player")] = str
     if has_music:

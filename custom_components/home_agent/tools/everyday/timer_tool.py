@@ -113,7 +113,6 @@ class TimerTool(HomeAgentTool):
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return the names that were given after text from outside was read."""
         if not isinstance(result, dict):
             return []
         parts = ("timers", "commands", "cancelled_commands")
@@ -121,7 +120,6 @@ class TimerTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Do one thing. Raises ValidationError for a time or a timer that is not clear."""
         name, when = one_line((args.get("name") or "").strip(), MAX_NAME), args.get("when") or ""
         speaker = run.speaker
         is_alarm = args["action"] == WAKE
@@ -232,7 +230,6 @@ class TimerTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return what was set for today, or cancelled."""
         if not isinstance(result, Mapping):
             return ()
         if "cancelled_commands" in result:

@@ -106,7 +106,6 @@ class TodoTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Do one thing with one list. Raises ValidationError for a list or an item that is not clear."""
         action, name = args["action"], args.get("list")
         texts = [one_line(item.strip(), MAX_TEXT) for item in args.get("items") or () if item.strip()]
         items = list(dict.fromkeys(texts))
@@ -218,36 +217,22 @@ def _call(chosen: EntityRecord, service: str, **data: Any) -> ServiceCall:
 async def _async_list(
     run: ToolRun, records: list[EntityRecord], name: str | None, items: Sequence[str], *, is_new: bool = False
 ) -> EntityRecord:
-    """Return the named list, else the only one that contains all of the items.
-
-    New items go on the list that this turn has changed, or whose items the sentence names: "Tick off bread
-    and add cheese" means the list with the bread.
-    """
+    """Return the named list, else the only one with all items; for new ones that which this turn changed."""
     try:
         return choose_one(run, records, name, "list")
     except ValidationError:
         if name:
             raise
         likely = [record for record in records if is_new and record.entity_id in run.calls.touched]
-        if len(likely) != 1:
-            sentence = set(words(run.sentence))
-            likely = []
-            for record in permitted(run, records)[:MAX_LISTS]:
-                there, _ = await _async_items(run, record)
-                named = (words(_text_of(item)) for item in there)
-                if (
-                    any(item and sentence.issuperset(item) for item in named)
-                    if is_new
-                    else all(_fitting(item, there) for item in items)
-                ):
-                    likely.append(record)
+        for record in permitted(run, records)[:MAX_LISTS] if not is_new else ():
+            there, _ = await _async_items(run, record)
+            likely += [record] if all(_fitting(item, there) for item in items) else []
         if len(likely) != 1:
             raise
         return likely[0]
 
 
 async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | None) -> JsonValueType:
-    """Return the open items: of the named list, else of all."""
     try:
         chosen = [choose_one(run, records, name, "list")]
     except ValidationError:

@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 
 from homeassistant.const import ATTR_FRIENDLY_NAME, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -64,7 +63,6 @@ _FULL_SCALE: Mapping[str, float] = {
     "percentage": 100,
     "volume_level": 1,
 }
-_STATE_NAMES = frozenset({"state", "value", "unit", "unit_of_measurement", "friendly_name", "name"})
 _TIMES = frozenset({"last_changed", "last_updated", "last_reported"})
 COMPARED: Final = (
     "brightness",
@@ -302,8 +300,6 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
             if not is_active(state):
                 own = without_outside(question.hass, state)
                 resting.setdefault(describe_state(own, record, aged=False), []).append((record, state))
-    if question.attributes:
-        answer |= _unknown(question, [state for _record, state in members[:MAX_ENTITIES]])
     least = {STATE_UNAVAILABLE: 1}
     resting = {shown: same for shown, same in resting.items() if len(same) >= least.get(shown, 2)}
     aside = {record.entity_id for same in resting.values() for record, _state in same}
@@ -343,17 +339,6 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
     return {**answer, "states": states, **{key: each for key, each in beside.items() if each}, **cut, **more}
 
 
-def _unknown(question: StateQuestion, states: Sequence[State]) -> Report:
-    """Return which of the attributes that were asked for no entity has, and which there are."""
-    unknown: list[JsonValueType] = [
-        name
-        for name in question.attributes
-        if name not in _STATE_NAMES and not any(chosen_attributes(state, (name,)) for state in states)
-    ]
-    known: list[JsonValueType] = [*_attribute_names(states[0])[:30]]
-    return {"unknown_attributes": unknown[:10], "known_attributes": known} if unknown else {}
-
-
 def _ids(members: Sequence[Member], areas: Mapping[str, Area]) -> list[JsonValueType]:
     """Return the ids of entities, with the name where the id does not tell it."""
     return [
@@ -378,11 +363,6 @@ def _line(
         if name not in record.name.casefold() and name.replace(" ", "_") not in record.object_id:
             text = f"{text}, in {clean(area.name, NAME_CHARS)}"
     if is_alone:
-        entry = er.async_get(hass).async_get(record.entity_id)
-        if facts.rooms is not None and entry is not None:
-            ids = facts.rooms.areas(entry.options.get(record.domain, {}))
-            names = sorted(clean(areas[area_id].name, NAME_CHARS) for area_id in ids if area_id in areas)
-            text = f"{text}, can be sent to: {', '.join(names)}" if names else text
         now = dt_util.utcnow()
         if not facts.says_age or (now - state.last_changed).total_seconds() < LASTING_SECONDS:
             text = f"{text}, changed {format_age(state.last_changed, now)}"
