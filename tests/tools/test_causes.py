@@ -322,8 +322,6 @@ async def test_what_happened_in_the_home(home: CauseHouse) -> None:
     [
         ("Why is the hallway light on?", "en", True),
         ("Warum ist das Licht im Flur an?", "de", True),
-        ("Pourquoi la lumière du couloir est-elle allumée ?", "fr", True),
-        ("Dlaczego światło w przedpokoju się pali?", "pl", True),
         ("Почему горит свет в прихожей?", "ru", True),
         ("Is the hallway light on?", "en", False),
     ],
@@ -338,21 +336,3 @@ async def test_the_request_says_where_reasons_are(
     asked = home.agent.server.chats[0].json["messages"][-1]["content"]
     assert HALL in asked
     assert ("States, others by ha_query; reasons only by ha_query with why:" in asked) == is_told
-
-
-async def test_the_rule_that_lets_nothing_be_changed(home: CauseHouse) -> None:
-    """Why somebody may not do something is told before they try."""
-    rule = {"decision": "never", "areas": ["hallway"], "whom": ["guests"]}
-    await home.agent.set_options(policy_choices=[rule])
-    guest = await home.read(
-        speaker=None, sentence="Why can I not turn off the hallway light?", entity_id=HALL, why=True
-    )
-    assert guest["result"]["rule"].startswith(
-        "A rule of the household says: nothing may be changed in Hallway by this person"
-    )
-    room = await home.read(
-        speaker=None, sentence="What may I not change in the hallway?", area="Hallway", why=True
-    )
-    assert "nothing may be changed in Hallway" in room["result"]["rule"]
-    anna = await home.read(sentence="Why is it on?", entity_id=HALL, why=True)
-    assert "rule" not in anna["result"]

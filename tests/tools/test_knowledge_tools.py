@@ -1,14 +1,11 @@
 """Questions about automations, scenes, rooms and ids: what the model is told, in the captured request."""
 
-from collections.abc import Callable, Sequence
 import json
 from typing import Any
 
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, TextSource
-from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.auth.models import Group
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
@@ -200,42 +197,3 @@ async def test_entities_by_name(demo: Agent) -> None:
     assert locks["result"]["entities"] == {"Front Door Lock": "lock.front_door"}
     unknown = await ask(demo, "Ids?", "get_ha_entities", area="Moon base")
     assert not unknown["success"]
-
-
-# Search
-
-
-class OfPersons:
-    """Documents that belong to somebody."""
-
-    source = TextSource.PROFILE
-
-    async def async_documents(self) -> Sequence[KnowledgeDocument]:
-        """Return one of each."""
-        return [
-            KnowledgeDocument(
-                id=f"profile:{whose}", source=self.source, title="Tea", text="Tea.", person=whose
-            )
-            for whose in ("anna", "tom", None)
-        ]
-
-    def async_listen(self, changed: Callable[[], None]) -> Callable[[], None]:  # noqa: ARG002
-        """Never call."""
-        return lambda: None
-
-
-class Failing(OfPersons):
-    """A source that cannot be read."""
-
-    async def async_documents(self) -> Sequence[KnowledgeDocument]:
-        """Raise."""
-        raise RuntimeError("broken")
-
-
-async def test_a_source_that_fails_costs_its_own(demo: Agent, caplog: pytest.LogCaptureFixture) -> None:
-    knowledge = demo.hass.data[DATA_SHARED].knowledge
-    knowledge.sources = (Failing(), *knowledge.sources)
-    await knowledge.async_refresh()
-    assert await titles(demo, "dishwasher leak")
-    assert "What is known of each profile could not be read" in caplog.text
-    caplog.clear()

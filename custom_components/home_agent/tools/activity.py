@@ -61,8 +61,6 @@ from .results import ToldAct
 
 BRIEFING: Final = "briefing"
 """The action that tells what somebody should know of today."""
-MAX_AGE: Final = timedelta(hours=24)
-HIDDEN: Final = "changed devices too that are not exposed; these stay as they are"
 MOVING: Final = "todo."
 """Entities that depend on each other: all of a turn are restored, or none."""
 LATE: Final = timedelta(seconds=10)
@@ -109,7 +107,7 @@ def _is_held(action: RecordedAction, entity_id: str) -> bool:
 
 
 def _counts(action: RecordedAction) -> bool:
-    is_young = dt_util.utcnow() - action.at < MAX_AGE
+    is_young = dt_util.utcnow() - action.at < timedelta(hours=24)
     return is_young and action.success and not action.undoes and not action.undone
 
 
@@ -184,8 +182,10 @@ def _plans(
         if of_scene and now is not None and change.before == change.after == EarlierState.of(now):
             continue
         if now is None or not run.reader.sees(entity_id):
-            hidden = (last.entity_ids[0], HIDDEN) if of_scene else (entity_id, NOT_EXPOSED)
-            outcome.fail(*hidden)
+            if of_scene:
+                outcome.fail(last.entity_ids[0], "changed devices too that are not exposed; these stay so")
+            else:
+                outcome.fail(entity_id, NOT_EXPOSED)
             continue
         if now.state == STATE_UNAVAILABLE:
             outcome.fail(entity_id, OFFLINE)

@@ -19,12 +19,9 @@ from ..const import DOMAIN, LOGGER
 from ..context.kind_lines import describe_state
 from ..database import DatabaseError, async_read_database, async_recorder
 from ..domains import DOMAINS
-from ..errors import PermissionDenied, RefusedByRule
-from ..knowledge.house import EntityRecord
 from ..knowledge.speaker import async_is_member, persons
 from ..regex import lazy_regex
 from ..safety.firewall.own_values import is_own_state, without_outside
-from ..safety.frozen import ServiceCall
 from ..safety.journal import RecordedAction
 from ..texts import as_number, clean
 from ..timespans import format_local
@@ -37,15 +34,10 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 
-MAX_CHANGES: Final = 1000
-"""Rows that are read of one entity."""
 MAX_ROWS: Final = 400
 """Rows of all contexts."""
 MAX_SETTINGS: Final = 2
 """Changes of attributes that are told where no period is asked about."""
-SYNC_SECONDS: Final = 2.0
-"""How long the newest changes may take to be written."""
-READ_SECONDS: Final = 8.0
 GONE: Final = frozenset({"unavailable", "unknown", ""})
 TRIGGERED: Final = "automation_triggered"
 STARTED: Final = "script_started"
@@ -136,9 +128,9 @@ async def async_recorded(
     try:
         recorder = async_recorder(hass)
         with suppress(TimeoutError):
-            async with asyncio.timeout(SYNC_SECONDS):
+            async with asyncio.timeout(2.0):
                 await recorder.async_block_till_done()
-        async with asyncio.timeout(READ_SECONDS):
+        async with asyncio.timeout(8.0):
             return await async_read_database(hass, read)
     except (TimeoutError, DatabaseError) as err:
         LOGGER.debug("The recorder did not answer: %s", err)
@@ -151,7 +143,7 @@ def _changes(session: Session, asked: Asked) -> Sequence[StateChange]:
 
     at = States.last_updated_ts
     query = _select_states().where(StatesMeta.entity_id == asked.entity_id, at <= asked.end)
-    rows = session.execute(query.order_by(at.desc()).limit(MAX_CHANGES))
+    rows = session.execute(query.order_by(at.desc()).limit(1000))
     states = [state for state in map(_state, rows) if state.state not in GONE][::-1]
     pairs = [(before, after) for before, after in pairwise(states) if asked.wants(after)]
     changed: list[StateChange] = [(before, after) for before, after in pairs if before.state != after.state]
@@ -224,12 +216,8 @@ def _object(text: str | None) -> Mapping[str, Any]:
 type Facts = dict[str, JsonValueType]
 """A cause: `scene`, `script`, `automation` and its `trigger`; `by` whom, `asked_by`, `in` and `planned`."""
 
-VOICE: Final = frozenset({"assist_satellite", "conversation"})
-"""Domains of entities that change when somebody speaks to them."""
 SAME_MOMENT: Final = 1.0
 """Seconds between a change and what belongs to it."""
-MOST_NOT_DONE: Final = 3
-"""Automations that did nothing and are told."""
 PRIVATE: Final = frozenset({"person", "device_tracker"})
 """Domains that follow where people are: nobody brings their changes about."""
 REPORTING: Final = frozenset({"binary_sensor", "sensor", "event"})
@@ -243,9 +231,6 @@ TRIGGERS: Final = frozenset(
 NAME_CHARS: Final = 40
 LASTING: Final = frozenset({"device_class", "unit_of_measurement", "options", "friendly_name"})
 """Attributes that are the same for all states of an entity."""
-YOU: Final = "you"
-NOBODY: Final = "not through Home Assistant: by hand at the device, in its own app, or by itself"
-SOMEBODY: Final = "a member of the household"
 CONNECTED: Final = "an integration or an app that is connected to Home Assistant"
 NOT_EXPOSED: Final = "not exposed"
 ANOTHER: Final = "another text"
@@ -294,7 +279,7 @@ async def async_explain(
         if before is None and not cause and after.entity_id not in explained:
             continue  # it may be from the last start, which nobody brought about
         if not cause and after.domain not in REPORTING:
-            cause = {"by": NOBODY}
+            cause = {"by": "not through Home Assistant: by hand at the device, in its own app, or by itself"}
         told: Facts = {"at": format_local(happened_at(after)), "change": viewer.difference(before, after)}
         explained.setdefault(after.entity_id, []).append((happened_at(after), told | cause))
     return explained
@@ -386,7 +371,7 @@ class Viewer(NamedTuple):
         contexts = [context, *(each.context for each in (*happened, *above))]
         user_id = next((each.user_id for each in contexts if each.user_id), None)
         if action is not None:
-            facts: Facts = {"by": YOU, "asked_by": self.person(action.user_id or user_id)}
+            facts: Facts = {"by": "you", "asked_by": self.person(action.user_id or user_id)}
             if action.planned is not None:
                 facts["planned"] = True
             device = dr.async_get(self.run.hass).async_get(action.device_id) if action.device_id else None
@@ -400,8 +385,9 @@ class Viewer(NamedTuple):
             return {"by": "the voice assistant", "asked_by": self.person(user_id)}
         if user_id is not None:
             return {"by": self.person(user_id)}
-        for state in (each for each in happened if isinstance(each, State) and each.domain in VOICE):
-            return {"by": f"somebody at the voice assistant {self.name(state.entity_id)}"}
+        for each in happened:  # these change when somebody speaks to them
+            if isinstance(each, State) and each.domain in ("assist_satellite", "conversation"):
+                return {"by": f"somebody at the voice assistant {self.name(each.entity_id)}"}
         is_called = any(event.event_type == EVENT_CALL_SERVICE for event in events)
         if is_called and not above and not any(event.event_type == TRIGGERED for event in events):
             return {"by": CONNECTED}
@@ -414,7 +400,7 @@ class Viewer(NamedTuple):
         if user_id in self.accounts and self.accounts[user_id] is None:
             return CONNECTED
         if not self.names_people:
-            return SOMEBODY
+            return "a member of the household"
         name = next((person.name for person in persons(self.run.hass) if person.user_id == user_id), None)
         if name is None:
             account = self.accounts.get(user_id)
@@ -464,27 +450,21 @@ def _not_done(viewer: Viewer, entity_id: str, *, with_idle: bool) -> list[JsonVa
         elif with_idle:
             when = format_local(last) if isinstance(last, datetime) else "never"
             rows.append({"automation": viewer.name(state.entity_id), "last_run": when})
-    return rows[:MOST_NOT_DONE]
+    return rows[:3]
 
 
 MAX_ENTITIES: Final = 5
 """Entities whose changes are explained at once."""
 AROUND: Final = timedelta(minutes=30)
 """Time before and after a moment within which a change belongs to it."""
-MOST_ALONE: Final = 6
-"""Changes that are told of one entity."""
 MOST_IN_HOME: Final = 12
 """Devices of which the last change is told where none is asked about."""
 MOST_LOOKED_AT: Final = 24
 """Devices whose changes are read for that; not all of them have changed."""
-MOST_EACH: Final = 2
-"""Changes that are told of each of several entities."""
 FOLLOWS: Final = (
     "nobody sets this: it follows where a person or a device is. What people did: ask without a target"
 )
-MEASURED: Final = "a measurement, which nobody sets"
 NO_CHANGE: Final = "no change of this kind is recorded in this time"
-NOTHING: Final = "no change of this kind is recorded"
 
 
 async def async_why(
@@ -505,7 +485,7 @@ async def async_why(
             entity_id=record.entity_id,
             start=period.start.timestamp() if period else None,
             end=(period.end if period else dt_util.utcnow()).timestamp(),
-            most=MOST_EACH if len(members) > 1 else MOST_ALONE,
+            most=2 if len(members) > 1 else 6,
             fits=partial(wanted, record) if wanted else None,
         )
         for record, _state in members
@@ -521,35 +501,21 @@ async def async_why(
     why: Report = {}
     for record, state in members:
         why[record.entity_id] = [facts for _at, facts in explained.get(record.entity_id, ())] or [
-            NO_CHANGE if period else NOTHING
+            NO_CHANGE if period else "no change of this kind is recorded"
         ]
         if record.domain in PRIVATE:
             why[record.entity_id] = [FOLLOWS]
         elif record.domain == "sensor" and as_number(state.state) is not None:
-            why[record.entity_id] = [MEASURED]
+            why[record.entity_id] = ["a measurement, which nobody sets"]
     answer["why"] = why
     if len(members) == 1:
         record, _state = members[0]
         is_idle = not explained and record.domain not in PRIVATE
         if not_done := _not_done(await async_viewer(run), record.entity_id, with_idle=is_idle):
             answer["not_done"] = not_done
-        if rule := await _async_rule(run, record):
-            answer["rule"] = rule
     if len(found) > len(members):
         answer["more"] = f"+{len(found) - len(members)} more; ask about fewer"
     return answer
-
-
-async def _async_rule(run: ToolRun, record: EntityRecord) -> str | None:
-    for service in sorted({str(action.service) for action in DOMAINS[record.domain].actions.values()}):
-        call = ServiceCall(domain=record.domain, service=service, entity_ids=(record.entity_id,))
-        try:
-            await run.guard.async_foresee([call], run.speaker)
-        except RefusedByRule as err:
-            return str(err)
-        except PermissionDenied:
-            continue
-    return None
 
 
 async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping[str, str]) -> Report:
@@ -575,10 +541,6 @@ async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping
     told = sorted(explained.items(), key=lambda item: item[1][-1][0])
     answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
     answer["why"] = {key: changes[-1][1] for key, changes in told[-MOST_IN_HOME:]} or NO_CHANGE
-    if len({record.area_id for record, _state in found}) == 1:
-        first = next((record for record, _state in found if DOMAINS[record.domain].actions), None)
-        if first and (rule := await _async_rule(run, first)):
-            answer["rule"] = rule
     if (left := len(told) - MOST_IN_HOME) > 0 or len(changed) > MOST_LOOKED_AT:
         answer["more"] = f"{max(left, 1)} or more earlier; ask about a kind or an area"
     return answer

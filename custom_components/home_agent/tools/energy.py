@@ -25,8 +25,6 @@ from .query.past import tidy
 from .resolving.resolver import texts
 
 ENERGY: Final = "energy"
-MANAGER: Final = "energy_manager"
-"""Where Home Assistant keeps the manager of the preferences."""
 KINDS: Final = ("grid", "solar", "battery", "gas", "water")
 
 
@@ -75,7 +73,7 @@ async def async_load(hass: HomeAssistant) -> None:
 @callback
 def preferences(hass: HomeAssistant) -> Preferences:
     """Return what the dashboard counts, empty where it is not configured or not loaded."""
-    data = getattr(hass.data.get(MANAGER), "data", None)
+    data = getattr(hass.data.get("energy_manager"), "data", None)
     if not isinstance(data, Mapping) or ENERGY not in hass.config.components:
         return Preferences()
     costs: Mapping[str, str] = (hass.data.get(ENERGY) or {}).get("cost_sensors", {})
@@ -146,8 +144,6 @@ def _read_period(text: str, now: datetime, language: str) -> tuple[Period, datet
     return Period(start, period.end), period.closes or period.end
 
 
-READ_SECONDS: Final = 20.0
-TINY: Final = timedelta(microseconds=1)
 SIGNS: Final[Mapping[str, tuple[int, int]]] = {"grid": (1, -1), "battery": (1, -1), "solar": (1, 0)}
 """What the home uses of what a source of electricity gives, and of what it takes."""
 NOW_NAMES: Final = {"grid": ("from_grid", "to_grid"), "battery": ("from_battery", "to_battery")}
@@ -201,7 +197,7 @@ async def async_counted(
             is_of_days = period.end == dt_util.start_of_local_day(period.end) or now - period.end < NOW
             step: StepLength = "day" if period.length >= FEW_DAYS and is_of_days else "hour"
             # The end of a day would be taken for the beginning of the next one.
-            start, end = dt_util.as_utc(period.start), dt_util.as_utc(period.end) - TINY
+            start, end = dt_util.as_utc(period.start), dt_util.as_utc(period.end) - timedelta(microseconds=1)
             rows = statistics_during_period(hass, start, end, statistics, step, convert, {"change"})
             amounts = {
                 statistic: {row["start"]: each for row in changes if (each := row.get("change")) is not None}
@@ -212,7 +208,7 @@ async def async_counted(
         return counted
 
     try:
-        async with asyncio.timeout(READ_SECONDS):
+        async with asyncio.timeout(20.0):
             listed = await async_list_statistic_ids(hass, statistics)
             units = {
                 each["statistic_id"]: convert.get(each["unit_class"], each["display_unit_of_measurement"])
@@ -225,11 +221,9 @@ async def async_counted(
         raise ToolExecutionError(str(err)) from err
 
 
-MOST_DEVICES: Final = 10
 MOST_DAYS: Final = 8
 """Days that are told one by one; of more, the highest and the lowest."""
 NAME_CHARS: Final = 40
-OTHERS: Final = "other devices"
 
 type Figures = dict[str, JsonValueType]
 
@@ -325,14 +319,14 @@ def _devices(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
         if entry is not None and entry.device_id is not None:
             ids += [other.entity_id for other in er.async_entries_for_device(registry, entry.device_id)]
         shown = next((entity_id for entity_id in ids if run.reader.sees(entity_id)), None)
-        if shown is None or len(used) == MOST_DEVICES:
+        if shown is None or len(used) == 10:
             others += amount
         elif statistic in counted.amounts:
             record = run.house.entities.get(shown)
             name = clean(device.get("name") or (record.name if record else statistic), NAME_CHARS)
             used[name] = used.get(name, 0.0) + amount
     if others:
-        used[OTHERS] = others
+        used["other devices"] = others
     return {name: _kwh(amount) for name, amount in used.items()}
 
 

@@ -66,13 +66,10 @@ _OUR_KEYS: Final = frozenset({"attribute", "counted", "error", "note", "now", "o
 """What a history says in our own words."""
 MAX_ID, MAX_UNKNOWN = 60, 8
 """Characters of an unknown id, and how many of them are named."""
-SLICE: Final = 200
-"""Entities looked at before the event loop gets its turn."""
 KNOWLEDGE: Final = "retrieve_knowledge"
 """The tool for what is not exposed, which is built on this one."""
 TOLD_ELSEWHERE: Final = frozenset({"automation", "script", "scene"})
 """Domains whose entities are mostly not exposed, while texts about all of them can be found."""
-ELSEWHERE: Final = f"only exposed ones; {KNOWLEDGE} knows all of them"
 
 
 @cache
@@ -167,7 +164,7 @@ class QueryTool(HomeAgentTool):
             for _at, facts in (await async_explain(run, [last], is_of_past=False)).get(entity_id, ()):
                 answer["changed_by"] = {key: facts[key] for key in facts if key not in ("at", "change")}
         if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):
-            answer["note"] = ELSEWHERE
+            answer["note"] = f"only exposed ones; {KNOWLEDGE} knows all of them"
         return answer
 
     @override
@@ -198,7 +195,7 @@ async def async_found(target: Target, run: ToolRun, *, everything: bool) -> list
         state = run.hass.states.get(record.entity_id)
         if state is not None and run.reader.sees(record.entity_id):
             found.append((record, state))
-        if index % SLICE == 0:
+        if index % 200 == 0:
             await asyncio.sleep(0)
     if not found:
         raise ValidationError("No entity that the assistant may see fits this query")

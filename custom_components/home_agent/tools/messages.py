@@ -30,8 +30,6 @@ SATELLITE, PLAYER, VOICE = ANNOUNCE[0], "media_player", SPEAK[0]
 SPEAKERS: Final = "media_player_entity_id"
 """The speakers of a call of text-to-speech."""
 LANGUAGE: Final = "language"
-TELEVISION: Final = "tv"
-NO_SECRETS: Final = "A code or a password is not announced. Send it to the phone of one person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +132,7 @@ class Messages:
         ):
             raise NotPermitted("The user may not control a device that would announce this")
         if not isinstance(message := call.data.get("message"), str) or holds_secret(message):
-            raise PermissionDenied(NO_SECRETS)
+            raise PermissionDenied("Codes and passwords are not announced. Send it to one person's phone")
 
     def judge(self, call: ServiceCall, speaker: Speaker) -> Verdict:
         """Return whether a message may go out now, or at any time if a person has asked for that.
@@ -162,7 +160,7 @@ class Messages:
         if self._voice() is None:
             return
         for state in states.async_all(PLAYER):
-            if not self._may_use(state.entity_id) or state.attributes.get(ATTR_DEVICE_CLASS) == TELEVISION:
+            if not self._may_use(state.entity_id) or state.attributes.get(ATTR_DEVICE_CLASS) == "tv":
                 continue
             if supports(state, "MEDIA_ANNOUNCE") and self._view.is_exposed(state.entity_id):
                 yield state.entity_id

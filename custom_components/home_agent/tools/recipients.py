@@ -23,8 +23,6 @@ ANNOUNCE: Final = ("assist_satellite", "announce")
 SPEAK: Final = ("tts", "speak")
 SEND_MESSAGE = "send_message"
 APP = "mobile_app"
-CONF_USER_ID = "user_id"
-"""Key of the user of a phone in its config entry."""
 TARGETS = "targets"
 NO_PERSONS = frozenset({f"{NOTIFY}.{SEND_MESSAGE}", f"{NOTIFY}.persistent_notification"})
 """Services that belong to no person."""
@@ -129,7 +127,7 @@ def route_to_own_phone(hass: HomeAssistant, device_id: str | None, user_id: str 
     device = dr.async_get(hass).async_get(device_id) if device_id and user_id else None
     entry_id = device.config_entry_id if device is not None else None
     service, phone = service_of_phone(hass, entry_id), hass.config_entries.async_get_entry(entry_id or "")
-    if service is None or phone is None or phone.data.get(CONF_USER_ID) != user_id:
+    if service is None or phone is None or phone.data.get("user_id") != user_id:
         return None
     return Route(service) if hass.services.has_service(NOTIFY, service) else None
 

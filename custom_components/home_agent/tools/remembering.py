@@ -59,29 +59,20 @@ GET_USER_PROFILE: Final = "get_user_profile"
 UPDATE_USER_PROFILE: Final = "update_user_profile"
 DEFAULT_LIMIT: Final = 5
 MAX_LISTED: Final = 20
-MOST: Final = 50
-"""Profile entries in one answer of get_user_profile."""
-EVERYTHING: Final = frozenset({"", "*", "all", "everything"})
 SURE: Final = 0.6
 """Relevance from which words mean a memory, if no other one comes near."""
-APART: Final = 0.25
 DEFAULT_IMPORTANCE: Final = 0.6
 LEAST_LETTERS: Final = 3
 """Letters from which a word is enough to recognize a value."""
-PERSON: Final = "person"
-"""The category of a person's profile entries that have no other one."""
-NAME: Final = "name"
 OUTSIDE: Final = "What is known of people stays in the house; the option cloud_send_profile is off"
 WITHHELD: Final = (
     "It is stored in the house and kept from models outside: you will not be told it again and cannot use it "
     "later. Tell the person so"
 )
-SWITCH: Final = "The option cloud_send_profile (page Web and other models) changes this"
 ON_DISK: Final = (
     "It is forgotten, but the disk cannot be written, so the old words are still in a file. It is written "
     "again later. Tell the person so, and that the disk needs room"
 )
-ONLY_VALUES: Final = "text: only values of the profile are kept here. Write key: value, such as diet: vegan"
 _PAIR: Final = lazy_regex(rf"(?:[^\d:]{{1,{MAX_NAME}}}, )?([^\d:,]{{1,{MAX_NAME}}}):\s*(\S.*)", re.DOTALL)
 _ENTITY_ID: Final = lazy_regex(r"\b[a-z_]+\.[a-z0-9_]+\b")
 
@@ -247,7 +238,7 @@ class MemoryTool(HomeAgentTool):
         said = set(words(without_article(text)))
         speakers = (*all_words("memory.self"), *all_words("memory.speakers"), run.speaker.person or "")
         is_speaker = bool(said) and said <= {word for entry in speakers for word in words(entry)}
-        is_all = is_speaker or text.strip().casefold() in EVERYTHING
+        is_all = is_speaker or text.strip().casefold() in ("", "*", "all", "everything")
         limit = limit or (MAX_LISTED if is_all else DEFAULT_LIMIT)
         entries = self._entries(run) if self._profile is not None else []
         if self._profile is not None and not is_all:
@@ -323,7 +314,7 @@ class MemoryTool(HomeAgentTool):
         if not rows:
             raise ValidationError(f"nothing is remembered about {text[:80]!r}")
         best = max(rows, key=lambda row: row.relevance)
-        near = [row for row in rows if row is not best and best.relevance - row.relevance < APART]
+        near = [row for row in rows if row is not best and best.relevance - row.relevance < 0.25]
         if best.relevance < SURE or near:
             listed = "; ".join(f"{row.memory.id} {row.memory.content[:60]!r}" for row in rows[:3])
             raise ValidationError(f"which is meant? Give the id of one of {listed}")
@@ -396,14 +387,14 @@ class MemoryTool(HomeAgentTool):
         shared = household and is_households(text, run.sentence, name)
         is_strict = holds_secret(text) or (run.speaker.person_id is None and not shared)
         if self._noting is not None and not is_strict:
-            category = HOUSEHOLD if shared else PERSON
+            category = HOUSEHOLD if shared else "person"
             key, value, is_single = "", "", False
             if pair:
                 key, value = pair[1].strip(), pair[2].strip()
                 is_single = fold_letters(key) in SINGLE or self._store is None
             elif not shared:
                 ordinary = await run.hass.async_add_executor_job(ordinary_words)
-                key, value = NAME, name_told(text, run.sentence, name, ordinary) or ""
+                key, value = "name", name_told(text, run.sentence, name, ordinary) or ""
                 is_single = bool(value)
             owner = None if shared else run.speaker.person_id
             old = next(
@@ -414,7 +405,9 @@ class MemoryTool(HomeAgentTool):
                 category, key = (old.category, old.key) if old else (category, key)
                 return await self.async_note(category, key, value, run)
         if self._store is None:
-            raise ValidationError(ONLY_VALUES)
+            raise ValidationError(
+                "text: only values of the profile are kept here. Write key: value, such as diet: vegan"
+            )
         return await self.async_store(text, run, household=household)
 
 
@@ -477,7 +470,7 @@ class EarlierMemoryTool(HomeAgentTool):
             case "forget_memory":
                 return await self._tool.async_forget(args["memory"], run)
             case "get_user_profile":
-                return await self._tool.async_recall(args.get("category") or "*", run, MOST)
+                return await self._tool.async_recall(args.get("category") or "*", run, 50)
             case _:
                 return await self._tool.async_note(**args, run=run)
 
@@ -496,7 +489,8 @@ def check_said(run: ToolRun, *texts: str) -> None:
 
 
 def _withheld(run: ToolRun) -> str:
-    return WITHHELD if run.disclosure.people else f"{WITHHELD}. {SWITCH}"
+    way_out = ". The option cloud_send_profile (page Web and other models) changes this"
+    return WITHHELD if run.disclosure.people else f"{WITHHELD}{way_out}"
 
 
 def _has_key(entry: ProfileEntry, key: str) -> bool:

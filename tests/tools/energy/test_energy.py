@@ -126,34 +126,6 @@ async def test_weeks_months_and_the_day_of_23_hours(home: Agent) -> None:
     assert days["electricity"]["used"] == "47 kWh"
 
 
-async def test_the_same_sums_as_the_dashboard(home: Agent, hass_ws_client: Any) -> None:
-    """The statistics that the dashboard asks for, summed as it sums them."""
-    await configure(home.hass, [GRID])
-    count(home.hass, "sensor.grid_in", {hour: 0.1 * hour for hour in range(24)})
-    client = await hass_ws_client(home.hass)
-    await get_instance(home.hass).async_block_till_done()
-    for period, start, end, step in (
-        ("2026-03-29", "2026-03-28T23:00:00Z", "2026-03-29T21:59:59.999Z", "hour"),
-        ("last week", "2026-03-22T23:00:00Z", "2026-03-29T21:59:59.999Z", "day"),
-        ("2026-03", "2026-02-28T23:00:00Z", "2026-03-31T21:59:59.999Z", "day"),
-    ):
-        await client.send_json_auto_id(
-            {
-                "type": "recorder/statistics_during_period",
-                "start_time": start,
-                "end_time": end,
-                "statistic_ids": ["sensor.grid_in"],
-                "period": step,
-                "units": {"energy": "kWh"},
-                "types": ["change"],
-            }
-        )
-        rows = (await client.receive_json())["result"]["sensor.grid_in"]
-        shown = round(sum(row["change"] for row in rows), 2)
-        told = (await counted(home, period=period))["result"]["electricity"]["used"]
-        assert float(told.removesuffix(" kWh")) == pytest.approx(shown), period
-
-
 async def test_a_price_without_a_statistic(home: Agent) -> None:
     """Home Assistant's own cost sensor counts where only a price is set."""
     home.hass.states.async_set(

@@ -1,10 +1,9 @@
 """ha_query, the present: what a model is told of states, and what it never is."""
 
-from collections import deque
 from collections.abc import AsyncGenerator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -26,10 +25,6 @@ from tests.helpers.query_house import QueryHouse
 
 class Colour(StrEnum):
     RED = "red"
-
-
-class Sentinel(Enum):
-    _singleton = 0
 
 
 @pytest.fixture
@@ -103,26 +98,17 @@ async def test_thermostat_has_a_unit_and_unusual_entities_show_what_they_have(ro
 
 STRANGE: dict[str, Any] = {
     "when": datetime(2026, 1, 5, 12, 0, tzinfo=UTC),
-    "naive": datetime(2026, 1, 5, 12, 0),  # noqa: DTZ001
-    "day": date(2026, 1, 5),
-    "clock": time(7, 30),
     "span": timedelta(hours=3, minutes=12),
     "a_set": {"b", "a"},
-    "frozen": frozenset({1}),
     "colour": Colour.RED,
-    "sentinel": Sentinel._singleton,
     "undefined": UNDEFINED,
     "raw": b"\x00\xff",
     "nan": float("nan"),
-    "inf": float("inf"),
-    "huge": 2**70,
     "exact": Decimal("1.5"),
     "object": object(),
-    "queue": deque([1, 2]),
     "keys": {1: {None: {Colour.RED: "deep"}}},
     "long": "x" * 10_000,
     "many": list(range(5_000)),
-    "nested": [[[[[1]]]]],
 }
 
 
@@ -132,10 +118,10 @@ async def test_whatever_stands_in_attributes_becomes_short_json(rooms: QueryHous
     await rooms.hass.config.async_set_time_zone("Europe/Berlin")
     odd = await rooms.ask_one(entity_id="demo.odd", attributes=["*"])
     assert odd["when"] == "2026-01-05T13:00:00+01:00"
-    assert (odd["day"], odd["clock"], odd["span"]) == ("2026-01-05", "07:30:00", "3 h 12 min")
-    assert (odd["a_set"], odd["frozen"], odd["colour"], odd["raw"]) == (["a", "b"], [1], "red", "2 bytes")
+    assert odd["span"] == "3 h 12 min"
+    assert (odd["a_set"], odd["colour"], odd["raw"]) == (["a", "b"], "red", "2 bytes")
     assert (odd["exact"], odd["keys"]) == (1.5, {"1": {"None": {"red": "deep"}}})
-    assert {"sentinel", "undefined", "nan", "inf", "object"}.isdisjoint(odd)
+    assert {"undefined", "nan", "object"}.isdisjoint(odd)
     assert len(odd["long"]) == 200
     assert odd["many"][-1] == "… and 4980 more"
     assert len(json_dumps(odd)) < MAX_CHARS

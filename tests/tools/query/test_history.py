@@ -9,7 +9,7 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
-from custom_components.home_agent.errors import ToolExecutionError, ValidationError
+from custom_components.home_agent.errors import ToolExecutionError
 from custom_components.home_agent.knowledge.house import House
 from homeassistant.components.recorder import Recorder, get_instance
 from homeassistant.components.recorder.models import StatisticMeanType
@@ -267,16 +267,6 @@ async def test_the_value_at_a_moment(rooms: PastHouse, subtests: pytest.Subtests
                 "at": at,
                 "history": {"sensor.air": {"now": "30 °C", "unit": "°C", "value": value}},
             }
-
-
-async def test_hidden_and_gone_entities_have_no_history(rooms: PastHouse) -> None:
-    rooms.add("light.secret", "on", exposed=False)
-    rooms.add("light.open", "on")
-    with pytest.raises(ValidationError):
-        await rooms.ask(entity_id="light.secret", history={"duration": "1h"})
-    rooms.hass.states.async_remove("light.open")
-    with pytest.raises(ValidationError):
-        await rooms.ask(entity_id="light.open", history={"duration": "1h"})
 
 
 @pytest.mark.parametrize("recorder_config", [{"exclude": {"entities": ["light.open"]}}])

@@ -22,13 +22,8 @@ from .choosing import choose_one, named, permitted, records_of
 
 DOMAIN: Final = "calendar"
 MAX_EVENTS: Final = 30
-MAX_PERIOD: Final = timedelta(days=366)
 MAX_TITLE: Final = 200
 MAX_DESCRIPTION: Final = 200
-DEFAULT_LENGTH: Final = timedelta(hours=1)
-NEXT: Final = timedelta(days=31)
-"""How far it is looked for the next event where today holds none."""
-MAX_CONFLICTS: Final = 5
 ONCE: Final = frozenset({"", "none", "no", "never", "once", "false"})
 
 type Event = tuple[datetime, EntityRecord, Mapping[str, Any]]
@@ -88,7 +83,7 @@ class CalendarTool(HomeAgentTool):
             shown = start.isoformat() if last == start else f"{start.isoformat()} to {last.isoformat()}"
         else:
             begin = start_of(start)
-            finish = start_of(end) if end is not None else begin + DEFAULT_LENGTH
+            finish = start_of(end) if end is not None else begin + timedelta(hours=1)
             if finish <= begin:
                 raise ValidationError("end: must be later than start")
             times = {"start_date_time": begin.isoformat(), "end_date_time": finish.isoformat()}
@@ -107,7 +102,7 @@ class CalendarTool(HomeAgentTool):
             "calendar": one_line(chosen.name, MAX_TITLE),
         }
         if others:
-            result["at_the_same_time"] = as_events(others[:MAX_CONFLICTS], everywhere)
+            result["at_the_same_time"] = as_events(others[:5], everywhere)
         return result
 
 
@@ -119,7 +114,7 @@ async def _async_read(
     end = end_of(until or dt_util.as_local(begin).date())
     if end <= begin:
         raise ValidationError("end: must be later than start")
-    if end - begin > MAX_PERIOD:
+    if end - begin > timedelta(days=366):
         raise ValidationError("end: a period of at most a year")
     records = records_of(run, DOMAIN)
     if not records:
@@ -134,8 +129,9 @@ async def _async_read(
     }
     if len(rows) > MAX_EVENTS:
         result["left_out"] = len(rows) - MAX_EVENTS
-    if start is None and not rows and (after := await async_events(run, chosen, end, end + NEXT)):
-        result["next"] = as_events(after[:1], chosen)[0]
+    if start is None and not rows:
+        after = await async_events(run, chosen, end, end + timedelta(days=31))
+        result |= {"next": as_events(after[:1], chosen)[0]} if after else {}
     return result
 
 

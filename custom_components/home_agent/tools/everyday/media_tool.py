@@ -40,10 +40,9 @@ from ..results import ToldAct
 from .choosing import choose_one, records_of
 
 DOMAIN: Final = "media_player"
-BROWSE: Final = "BROWSE_MEDIA"
 SEARCH: Final = "SEARCH_MEDIA"
 """Features of a player."""
-FINDING: Final = f"{SEARCH} {BROWSE}"
+FINDING: Final = f"{SEARCH} BROWSE_MEDIA"
 
 KINDS: Final = {
     "track": ("track", "music"),
@@ -67,16 +66,11 @@ SOURCE_SCHEME: Final = "media-source://"
 
 MAX_BROWSED: Final = 24
 """Folders that are opened for one question."""
-MAX_DEPTH: Final = 4
 MAX_CHILDREN: Final = 2000
 """Entries of a folder that are looked at."""
-BROWSE_SECONDS: Final = 12
 SURE: Final = 0.8
 """How like a title a query must be that has other words."""
 PLAY: Final = "PLAY_MEDIA"
-ENQUEUE: Final = "MEDIA_ENQUEUE"
-"""Features of a player beside those of searching."""
-MAX_QUERY: Final = 120
 MAX_TITLE: Final = 120
 MAX_OTHERS: Final = 4
 MAX_FOUND: Final = 15
@@ -144,8 +138,7 @@ async def _async_find_music(
 ) -> list[MediaMatch]:
     """Return the matches of Music Assistant, the most alike first; what the artist has not made is left out.
 
-    Raises PermissionDenied for what the speaker may not read, ToolExecutionError for a failed search, and
-    where others have made all that was found.
+    Raises PermissionDenied for what the speaker may not read, ToolExecutionError for a failed search.
     """
     entry, name = er.async_get(run.hass).async_get(entity_id), query or album or artist
     given = {"artist": artist, "album": album}
@@ -165,11 +158,6 @@ async def _async_find_music(
         if is_harmless(uri):
             matches.append(MediaMatch(title, media_type, uri, media_type, one_line(makers, MAX_TITLE)))
     own = [match for match in matches if "artist" not in by or _likeness(artist, match.by) >= SURE]
-    if matches and not own:
-        listed = "; ".join(f"{match.title} by {match.by}" for match in matches[:MAX_OTHERS])
-        problem = ToolExecutionError(f"Nothing of that name by {artist}. There is: {listed}. Say so, and ask")
-        problem.quotes = True
-        raise problem
     return sorted(own, key=lambda match: -_likeness(name, match.title))
 
 
@@ -217,7 +205,7 @@ async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | No
     fits: dict[MediaMatch, float] = {}
     folders: list[tuple[int, int, dict[str, str]]] = [(0, 0, {})]
     with suppress(TimeoutError):
-        async with asyncio.timeout(BROWSE_SECONDS):
+        async with asyncio.timeout(12):
             for opened in range(MAX_BROWSED):
                 if not folders or 1.0 in fits.values():
                     break
@@ -234,7 +222,7 @@ async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | No
                 for match in _playable(children):
                     if (likeness := _likeness(query, match.title)) >= SURE:
                         fits[match] = likeness - (0.1 if kind and match.kind not in KINDS[kind] else 0)
-                for child in children if depth < MAX_DEPTH else ():
+                for child in children if depth < 4 else ():
                     content_id = str(child.media_content_id)
                     if not child.can_expand or not is_harmless(content_id):
                         continue
@@ -357,14 +345,14 @@ class MediaTool(HomeAgentTool):
         Raises ValidationError for a player that is not clear, ToolExecutionError where nothing is found.
         """
         query, artist, album = (
-            one_line((args.get(slot) or "").strip(), MAX_QUERY) for slot in ("query", "artist", "album")
+            one_line((args.get(slot) or "").strip(), 120) for slot in ("query", "artist", "album")
         )
         action, kind = args.get("action") or "play", args.get("kind")
         if action in ("move", "transfer"):
             return await _async_move(run, args.get("player"), args.get("source"))
         if not (query or artist or album):
             raise ValidationError("query: say what is to be played")
-        features = (FINDING, PLAY, *((ENQUEUE,) if action in ENQUEUED else ()))
+        features = (FINDING, PLAY, *(("MEDIA_ENQUEUE",) if action in ENQUEUED else ()))
         records = records_of(run, DOMAIN, lambda state: all(supports(state, each) for each in features))
         states = {record: run.hass.states.get(record.entity_id) for record in records}
 

@@ -47,11 +47,9 @@ from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..control.arguments import TIME_SLOT_WORDS
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import (
-    MAX_ALIKE,
     NO_CODES,
-    Timing,
     asked_when,
-    async_read_timing,
+    async_read_schedule,
     async_waits_again,
     judged_for,
 )
@@ -68,12 +66,10 @@ MAX_SPOKEN: Final = 300
 """Characters of an announcement: about 20 seconds of speech, which a call can wait for."""
 EVERYBODY: Final = ("quantities.people", "quantities.all", "quantities.whole_home", "quantities.home")
 """Tables of words for all people and for the whole home."""
-NOWHERE: Final = frozenset({STATE_UNKNOWN, STATE_UNAVAILABLE})
 TELLING: Final = 2
 """Everyday words of one memory that tell it together."""
 STEM: Final = 6
 """Letters by which forms of a word are the same word."""
-MIN_LETTERS: Final = 4
 NEEDS_WHEN: Final = (
     f"The sentence says a time, and nothing was sent. Call again with when, such as {WHEN_FORMS}, "
     "or with the time in message if it is part of what is told"
@@ -182,7 +178,8 @@ class Audience:
             state = self._run.hass.states.get(person)
             where = state.state if state and self._later is None else STATE_UNKNOWN
             # At home by voice, else on the phone; where that is not known, both ways.
-            devices = [] if to_phone or where not in {STATE_HOME, *NOWHERE} else self._near(person)
+            may_hear = where in (STATE_HOME, STATE_UNKNOWN, STATE_UNAVAILABLE) and not to_phone
+            devices = self._near(person) if may_hear else []
             has_phone = person in self._reachable
             # In quiet hours the phone goes before the voice.
             hears = bool(devices) and not (has_phone and self._messages.are_quiet_hours(self._later))
@@ -346,7 +343,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(
         word[:STEM]
         for word in words(text)
-        if word not in neutral_words() and (len(word) >= MIN_LETTERS or word.isdigit() or is_unspaced(word))
+        if word not in neutral_words() and (len(word) >= 4 or word.isdigit() or is_unspaced(word))
     )
 
 
@@ -358,8 +355,8 @@ def _everyday() -> frozenset[str]:
     return frozenset(word[:STEM] for word in (*ordinary_words(names=False), *numbers, *days))
 
 
-def check_time(message: Notice, timing: Timing | None, run: ToolRun) -> None:
-    """Raise ValidationError if the sentence says a time that is neither in the call nor in its message.
+def check_time(message: Notice, run: ToolRun) -> None:
+    """Raise ValidationError if the sentence says a time that is not in a message for now.
 
     Whether a time belongs to the message is not always clear, so a second call counts as written.
     """
@@ -370,12 +367,11 @@ def check_time(message: Notice, timing: Timing | None, run: ToolRun) -> None:
     for wait in times_in(message.text, language_of_text(message.text, own) or own):
         if wait in waits:
             waits.remove(wait)
-    left = set(waits) - (timing.answers if timing is not None else set())
-    if Wait.CONDITION in left and not message.text.rstrip().endswith(tuple(QUESTION_MARKS)):
+    if Wait.CONDITION in waits and not message.text.rstrip().endswith(tuple(QUESTION_MARKS)):
         raise ValidationError(needs_automation(run))
-    if Wait.REPEATED in left:
+    if Wait.REPEATED in waits:
         raise ValidationError(NEEDS_REPEAT)
-    if Wait.TIME in left:
+    if Wait.TIME in waits:
         raise ValidationError(NEEDS_WHEN)
 
 
@@ -423,24 +419,21 @@ class NotifyTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Deliver a message, or keep it for later.
-
-        Raises ValidationError for a person or a room that is not clear or cannot be reached.
-        """
         text = one_line(args["message"].strip(), MAX_MESSAGE)
         if not text:
             raise ValidationError("message: say what is to be sent")
         message = Notice(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
-        timing = await async_read_timing(args, run)
-        check_time(message, timing, run)
+        schedule = await async_read_schedule(args, run)
+        if schedule is None and not args.get("if"):
+            check_time(message, run)
         if args.get("wants_reply"):
-            if timing is not None and timing.schedule is not None:
+            if schedule is not None:
                 raise ValidationError(
                     "wants_reply: somebody is asked now, not later; leave when out, or send it"
                 )
             return await self._async_inquire(message, run)
-        if timing is not None and timing.schedule is not None:
-            return await self._async_plan(message, timing.schedule, run)
+        if schedule is not None:
+            return await self._async_plan(message, schedule, run)
         audience = await self._async_audience(message, run)
         ways = [way for way in audience.ways if not way.is_spare]
         if audience.devices:
@@ -584,22 +577,13 @@ class NotifyTool(HomeAgentTool):
         if waiting:
             item = FrozenPlan(calls=tuple(waiting), **asked_when(schedule), begin=keep)
             raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
-        now = dt_util.utcnow()
-        notes: list[JsonValueType] = [
-            f"also planned: {other.told_at(now)}, id {other.id}; cancel it if this one replaces it"
-            for other in planned.all()
-            if other.message is not None
-            and other.message.receiver == message.receiver
-            and other.owner.conversation_id == command.owner.conversation_id
-            and not other.is_same(command)
-        ]
-        notes += await async_waits_again(schedule, run)
+        notes = await async_waits_again(schedule, run)
         await keep()
         result: dict[str, JsonValueType] = {
-            "planned": f"{command.told_at(now)}: {message.text}",
+            "planned": f"{command.told_at(dt_util.utcnow())}: {message.text}",
             "id": command.id,
         }
-        return result | ({"notes": notes[:MAX_ALIKE]} if notes else {})
+        return result | ({"notes": [*notes]} if notes else {})
 
     async def _async_audience(
         self, message: Notice, run: ToolRun, *, later: datetime | None = None

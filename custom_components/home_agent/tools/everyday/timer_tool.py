@@ -39,15 +39,9 @@ from ..resolving.resolver import listed
 from ..results import ToldAct, ToldTime, ToldValue, ValueKind
 from .choosing import user_of
 
-MAX_NAME: Final = 200
-NOTHING: Final = "None of yours: this person and this device have no timer, reminder or planned command."
-ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control switches things"
-"""Told where a timer is named after devices or after what is to be done with one."""
 YEARS_AHEAD: Final = 2
 WHEN_FORMS: Final = f"10 minutes, 2 hours, {FORMS}"
-SAY_WHEN: Final = "when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30"
 SAY_LENGTH: Final = "when: say by how much, such as 5 minutes, or until when"
-_NUMBER: Final = lazy_regex(r"\d+")
 MORNING: Final = time(9)
 """The time of day of a reminder that has only a date."""
 WAKE: Final = "wake"
@@ -120,7 +114,7 @@ class TimerTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        name, when = one_line((args.get("name") or "").strip(), MAX_NAME), args.get("when") or ""
+        name, when = one_line((args.get("name") or "").strip(), 200), args.get("when") or ""
         speaker = run.speaker
         is_alarm = args["action"] == WAKE
         if args["action"] == "set" or is_alarm:
@@ -131,7 +125,7 @@ class TimerTool(HomeAgentTool):
                 args, run, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=None if is_alarm else MORNING
             )
             if schedule is None or not when.strip():
-                raise ValidationError(SAY_WHEN)
+                raise ValidationError("when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30")
             own_words = (is_own_words(name, text, speaker.person or "") for text in run.calls.origins.said)
             is_foreign = name and run.tainted and not run.confirmed and not any(own_words)
             is_foreign = is_foreign or (is_alarm and _is_planted_alarm(run))
@@ -161,7 +155,7 @@ class TimerTool(HomeAgentTool):
             if notes := await async_waits_again(schedule, run):
                 result["note"] = notes[0]
             elif is_order or not domain_words().keys().isdisjoint(fold(name).split()):
-                result["note"] = ONLY_REMINDS
+                result["note"] = "This only reminds: nothing will be switched. ha_control switches things"
             return result
         self._planned.look(run.speaker.device_id, run.speaker.language)
         items, ringing = self._planned.seen_by(run.speaker), self._planned.ringing(run.speaker)
@@ -172,7 +166,8 @@ class TimerTool(HomeAgentTool):
                 "timers": planned_rows(timers[:MAX_LISTED], run),
                 "commands": planned_rows(others[:MAX_LISTED], run),
             }
-            return {part: listed_rows for part, listed_rows in rows.items() if listed_rows} or NOTHING
+            nothing = "None of yours: this person and this device have no timer, reminder or planned command."
+            return {part: each for part, each in rows.items() if each} or nothing
         if args["action"] == "cancel":
             is_all = means_all(name, run.speaker.language)
             if not is_all and ringing and not name and not when:
@@ -245,7 +240,7 @@ class TimerTool(HomeAgentTool):
             # A length or a time is told in the person's own words, which are in their language.
             when = str(args.get("when") or "").strip()
             due = str(timer["due"]).split()[1:] if "in" in timer else []
-            numbers = _NUMBER.findall(when)
+            numbers = re.findall(r"\d+", when)
             beside = re.search(rf"(?<!\w){numbers[0]} \w+", run.sentence) if len(numbers) == 1 else None
             if beside and read_length(when, "") is not None:
                 spoken = beside[0]
@@ -300,13 +295,9 @@ def _is_planted_alarm(run: ToolRun) -> bool:
 OUTSIDE: Final = "a text from outside"
 """Where the words of a timer or a message come from that was planned after such a text was read."""
 MAX_LISTED = 20
-MAX_NAMED = 5
-MAX_NAMES = 60
-"""Characters of the names in a row of a list in an error."""
 MAX_LIST_CHARS = 130
 """Errors have 300 characters, with what was asked for; a list in one must not be cut off."""
 WHICH: Final = "which one is meant? Give the name and the time of one of:"
-NOT_CALLED: Final = "nothing is called so, and nothing was changed. There is:"
 
 
 def planned_rows(items: Iterable[PlannedItem], run: ToolRun) -> list[JsonValueType]:
@@ -408,7 +399,7 @@ def meant_items(items: Sequence[PlannedItem], name: str, when: str, run: ToolRun
     # "den Timer", "10 minutes"
     if name and _without_kind(name) and read_length(name, language) is None:
         meant = _called([*timers, *commands], name, run)
-        problem = WHICH if meant else NOT_CALLED
+        problem = WHICH if meant else "nothing is called so, and nothing was changed. There is:"
     elif when and (read_length(when, language) is None or len(items) > 1):
         meant = _due_at([*timers, *commands], when, language)
     elif last and all(timer.id < last for timer in timers):
@@ -534,9 +525,9 @@ def _listed(items: Collection[PlannedItem], run: ToolRun) -> str:
         elif item.message is not None:
             rows.append(_told_message(item, run))
         elif deeds:
-            rows.append(", ".join(f"{listed(names, MAX_NAMES)} {deed}" for deed, names in deeds.items()))
+            rows.append(", ".join(f"{listed(names, 60)} {deed}" for deed, names in deeds.items()))
     kept = rows[:1]
-    for row in rows[1:MAX_NAMED]:
+    for row in rows[1:5]:
         if len("; ".join((*kept, row))) > MAX_LIST_CHARS:
             break
         kept.append(row)

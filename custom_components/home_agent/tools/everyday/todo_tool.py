@@ -26,12 +26,10 @@ from ..results import ToldAct
 from .choosing import choose_one, permitted, records_of
 
 DOMAIN: Final = "todo"
-OPEN: Final = "needs_action"
 DONE: Final = "completed"
 MAX_TEXT: Final = 120
 SURE: Final = 0.75
 """How like an item a word must be that is only near to it."""
-DAY_KEPT: Final = "SET_DUE_DATE_ON_ITEM"
 TIME_KEPT: Final = "SET_DUE_DATETIME_ON_ITEM"
 """Features of lists that keep when something is due."""
 
@@ -40,7 +38,6 @@ type ItemStep = tuple[str, str, Sequence[ServiceCall]]
 """What becomes of an item, its text, and the calls that do it."""
 MAX_ITEMS: Final = 20
 """Items of one call."""
-MAX_READ: Final = 50
 MAX_LISTS: Final = 8
 CREATE: Final = "CREATE_TODO_ITEM"
 DELETE: Final = "DELETE_TODO_ITEM"
@@ -129,7 +126,11 @@ class TodoTool(HomeAgentTool):
                     call = _call(chosen, "add_item", item=text, **dated)
                     if key in completed:
                         call = _call(
-                            chosen, "update_item", item=_key_of(completed[key]), status=OPEN, **dated
+                            chosen,
+                            "update_item",
+                            item=_key_of(completed[key]),
+                            status="needs_action",
+                            **dated,
                         )
                     steps.append(("already_there", text, ()) if key in known else ("added", text, (call,)))
                     known.add(key)
@@ -239,7 +240,7 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | Non
         if name or not records:
             raise
         chosen = permitted(run, records)[:MAX_LISTS]
-    most = MAX_READ // len(chosen)
+    most = 50 // len(chosen)
     results: list[JsonValueType] = []
     for record in chosen:
         items, _ = await _async_items(run, record)
@@ -264,7 +265,7 @@ def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, s
     state = run.hass.states.get(chosen.entity_id)
     if isinstance(moment, datetime) and supports(state, TIME_KEPT):
         return {"due_datetime": moment.isoformat()}
-    if supports(state, DAY_KEPT):
+    if supports(state, "SET_DUE_DATE_ON_ITEM"):
         day = moment.date() if isinstance(moment, datetime) else moment
         return {"due_date": day.isoformat()}
     if supports(state, TIME_KEPT):

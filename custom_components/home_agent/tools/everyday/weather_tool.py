@@ -44,9 +44,6 @@ UNITS: Final = {
     "uv_index": None,
 }
 """Value of a forecast: the attribute of the entity with its unit."""
-AROUND: Final = timedelta(hours=1, minutes=30)
-"""How far the hours that are told are from the one that is asked about."""
-PERCENT: Final = frozenset({"precipitation_probability", "humidity"})
 PARTS: Final[Mapping[str, tuple[int, int]]] = {
     "night": (0, 6),
     "morning": (6, 12),
@@ -56,9 +53,6 @@ PARTS: Final[Mapping[str, tuple[int, int]]] = {
 """The hours of the parts of a day."""
 LATE_PARTS: Final[Mapping[str, str]] = {"night": "evening", "tonight": "evening"}
 """Words that people use in the day for its end."""
-BESIDE_PART: Final = frozenset({"this", "in", "the", "at", "on", "of", "today"})
-MOST_HOURS: Final = 8
-"""Of more hours each third one is told."""
 BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
 """The values that are shown if there are several entries."""
 
@@ -90,7 +84,8 @@ class WeatherTool(HomeAgentTool):
         said, part = (args.get("day") or "").strip(), None
         for form in forms(said, run.speaker.language, past=True):  # "this evening", "morgen früh"
             if parts := [word for word in form.split() if word in PARTS or word in LATE_PARTS]:
-                rest = [word for word in form.split() if word not in {*parts, *BESIDE_PART}]
+                beside = {*parts, "this", "in", "the", "at", "on", "of", "today"}
+                rest = [word for word in form.split() if word not in beside]
                 said, part = " ".join(rest) or "today", LATE_PARTS.get(parts[0], parts[0])
                 break
         moment = read_moment(said, run.speaker.language, "day") if said else None
@@ -117,12 +112,13 @@ class WeatherTool(HomeAgentTool):
             reach = f"it is about {days[0]} to {days[-1]}" if days else "there is none now"
             raise ValidationError(f"day: the forecast does not reach it; {reach}")
         if isinstance(moment, datetime) and kind == "hourly":
-            shown = [entry for entry in shown if abs(entry[0] - moment) <= AROUND] or shown
+            around = timedelta(hours=1, minutes=30)
+            shown = [entry for entry in shown if abs(entry[0] - moment) <= around] or shown
         if part and kind == "hourly":
             first, end = PARTS[part]
             shown = [entry for entry in shown if first <= entry[0].hour < end] or shown
         most = shown[: LIMITS[kind]]
-        if kind == "hourly" and len(most) > MOST_HOURS:
+        if kind == "hourly" and len(most) > 8:
             most = most[::3]
         keys = [key for key in UNITS if len(most) == 1 or key in BRIEF]
         listed: list[dict[str, JsonValueType]] = []
@@ -138,7 +134,8 @@ class WeatherTool(HomeAgentTool):
             listed.append(told)
         units: dict[str, JsonValueType] = {}
         for key, attribute in UNITS.items():
-            unit = state.attributes.get(attribute) if attribute else "%" if key in PERCENT else None
+            unit = "%" if key in ("precipitation_probability", "humidity") else None
+            unit = state.attributes.get(attribute) if attribute else unit
             if unit and any(key in entry for entry in listed):
                 units[key] = one_line(str(unit), 12)
         return {

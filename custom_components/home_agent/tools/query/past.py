@@ -33,22 +33,16 @@ from ...timespans import format_local, format_span
 from ...when import Period, read_asked
 from .present import MAX_CHARS, NARROW, Member, Report, StateTest, as_percent
 
-MAX_HISTORY_ENTITIES: Final = 20
 MAX_CHANGES: Final = 20
 """Changes listed of one entity."""
-MAX_CHANGES_EACH: Final = 5
-"""Changes listed of each where there are several."""
 MAX_STATES: Final = 8
 MAX_ROWS = 20_000
 """Changes read for one entity; the newest are kept."""
 STATISTICS_FROM: Final = timedelta(days=2)
 """Longer periods of sensors are read from hourly statistics where there are any."""
-HOUR_SECONDS: Final = 3600.0
 _INSTANT: Final = timedelta(microseconds=1)
 _GAPS: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN, "", "None"})
-_TOLERANCE_SECONDS: Final = 120.0
 _METERS: Final = frozenset({"total", "total_increasing"})
-_USUAL: Final = ("on", "off", "open", "closed", "locked", "unlocked")
 
 
 class Sample(NamedTuple):
@@ -101,24 +95,18 @@ class Recorded:
         percent = as_percent(self.attribute, value)
         return "" if not _is_number(value) else str(value if percent is None else percent)
 
-    @property
-    def unit(self) -> str | None:
+    def unit_in(self, hass: HomeAssistant) -> str | None:
         """Return the unit of the number that is followed."""
-        attributes, attribute = self.state.attributes, self.attribute
-        if attribute is not None:
-            is_share = as_percent(attribute, 1) is not None or attribute.endswith("humidity")
-            return PERCENTAGE if is_share else None
-        unit = attributes.get(ATTR_UNIT_OF_MEASUREMENT)
-        if not unit and self.state.domain == "weather":
-            unit = attributes.get("temperature_unit")
+        attribute, unit = self.attribute or "", None
+        if as_percent(attribute, 1) is not None or attribute.endswith("humidity"):
+            return PERCENTAGE
+        is_temperature = "temp" in attribute and "kelvin" not in attribute
+        if not attribute:
+            unit = self.state.attributes.get(ATTR_UNIT_OF_MEASUREMENT)
+            is_temperature = self.state.domain in ("climate", "water_heater", "weather")
+        if not unit and is_temperature:
+            unit = hass.config.units.temperature_unit
         return one_line(str(unit), 20) if unit else None
-
-    @property
-    def is_temperature(self) -> bool:
-        """Return whether it is a temperature in the unit of the home, as of a thermostat."""
-        if self.attribute is not None:
-            return "temp" in self.attribute and "kelvin" not in self.attribute
-        return self.state.domain in ("climate", "water_heater")
 
 
 async def async_history(
@@ -140,7 +128,7 @@ async def async_history(
     if not at_once:
         head = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
     chosen: list[Recorded] = []
-    for record, state in found[:MAX_HISTORY_ENTITIES]:
+    for record, state in found[:20]:
         attributes, facts = state.attributes, DOMAINS[state.domain]
         state_class = attributes.get(ATTR_STATE_CLASS)
         if state_class is None and (entry := er.async_get(hass).async_get(state.entity_id)):
@@ -153,7 +141,7 @@ async def async_history(
             names = ()
         meant = (
             text
-            for text in (facts.active, state.state, *_USUAL)
+            for text in (facts.active, state.state, "on", "off", "open", "closed", "locked", "unlocked")
             if text and counted and counted(record, State(state.entity_id, text, attributes))
         )
         chosen.append(
@@ -169,13 +157,13 @@ async def async_history(
         await async_read_database(hass, _read_all, hass, chosen, period, aggregate)
     except DatabaseError as err:
         raise ToolExecutionError(str(err)) from err
-    max_changes = MAX_CHANGES if len(chosen) == 1 else MAX_CHANGES_EACH
+    max_changes = MAX_CHANGES if len(chosen) == 1 else 5
     room = MAX_CHARS - len(json_dumps(head))
     reports: Report = {}
     for each in chosen:
         own = without_outside(hass, each.state)
         report: Report = {"now": describe_state(own, each.record, aged=False)}
-        if unit := each.unit or (hass.config.units.temperature_unit if each.is_temperature else None):
+        if unit := each.unit_in(hass):
             report["unit"] = unit
         if not at_once:
             report |= _summary(each, period, aggregate, max_changes)
@@ -224,7 +212,7 @@ def _read_all(hass: HomeAssistant, wanted: Sequence[Recorded], period: Period, a
             if mean is None:
                 continue
             low, high = (mean if row.get(key) is None else row[key] for key in ("min", "max"))
-            start, end = row["start"], row["start"] + HOUR_SECONDS
+            start, end = row["start"], row["start"] + 3600.0
             held = min(end, period.end.timestamp()) - max(start, period.start.timestamp())
             each.hours.append(
                 HeldValue(max(start, period.start.timestamp()), max(0.0, held), mean, low, high)
@@ -292,7 +280,7 @@ def _summary(item: Recorded, period: Period, aggregate: str | None, max_changes:
         if aggregate not in (None, "count"):
             answer["note"] = f"not a number, so there is no {aggregate}"
     first = item.hours[0].start if item.hours else item.samples[0].at
-    if item.is_cut or first > period.start.timestamp() + _TOLERANCE_SECONDS:
+    if item.is_cut or first > period.start.timestamp() + 120.0:
         answer["known_since"] = format_local(first)
     return answer
 

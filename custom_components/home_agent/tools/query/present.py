@@ -63,7 +63,6 @@ _FULL_SCALE: Mapping[str, float] = {
     "percentage": 100,
     "volume_level": 1,
 }
-_TIMES = frozenset({"last_changed", "last_updated", "last_reported"})
 COMPARED: Final = (
     "brightness",
     "temperature",
@@ -103,7 +102,7 @@ def chosen_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     for name in asked:
         names: Iterable[str] = ()
-        if name in _TIMES:
+        if name in ("last_changed", "last_updated", "last_reported"):
             chosen[name] = getattr(state, name)
         elif name in state.attributes:
             names = (name,)
@@ -119,9 +118,6 @@ def _attribute_names(state: State) -> list[str]:
     return [name for name in names if not any(fnmatchcase(name, pattern) for pattern in _NOISE)]
 
 
-MAX_WORDS: Final = 5
-MAX_KNOWN: Final = 8
-MAX_WORD: Final = 20
 _ACTIONS: Final = ("hvac_action", "action")
 """Attributes that tell what a thermostat or a humidifier is doing."""
 
@@ -139,7 +135,7 @@ def read_filter(hass: HomeAssistant, said: str, members: Sequence[Member], *, br
     """
     tests: list[StateTest] = []
     parts = [part.strip() for part in _SEPARATOR.split(said.strip().strip("'\""))]
-    for word in [part for part in parts if part][:MAX_WORDS]:
+    for word in [part for part in parts if part][:5]:
         if number := _COMPARISON.fullmatch(word):
             tests.append(
                 _compared(float(number[2].replace(",", ".")), ">=" if number[3] else number[1] or "=")
@@ -150,11 +146,9 @@ def read_filter(hass: HomeAssistant, said: str, members: Sequence[Member], *, br
             states = dict.fromkeys(
                 state.state
                 for _record, state in members
-                if as_number(state.state) is None
-                and len(state.state) <= MAX_WORD
-                and is_own_state(hass, state)
+                if as_number(state.state) is None and len(state.state) <= 20 and is_own_state(hass, state)
             )
-            listed = ", ".join(list(states)[:MAX_KNOWN]) or "numbers, give >25"
+            listed = ", ".join(list(states)[:8]) or "numbers, give >25"
             raise ValidationError(f"state: {word[:40]!r} is no state of these. They are: {listed}")
     return lambda record, state: any(test(record, state) for test in tests)
 
@@ -253,9 +247,7 @@ MAX_CHARS: Final = 4000
 MAX_ENTITIES: Final = 50
 COUNT_FROM: Final = 6
 """From this many entities on, they are counted by kind: models do not count well."""
-MAX_CHOICES: Final = 20
 ATTRIBUTES: Final = "attributes"
-_PLAIN: Final = (str, int, float)
 _OUR_NAMES: Final = NAMING | {"state", "unit"}
 """Names under which no attribute is told: the firewall does not read their values."""
 NAME_CHARS: Final = 60
@@ -385,11 +377,12 @@ def _report(
         chosen = {
             name: own[name]
             for name in names
-            if own.get(name) is not None and (name in outside or (is_alone and isinstance(own[name], _PLAIN)))
+            if own.get(name) is not None
+            and (name in outside or (is_alone and isinstance(own[name], (str, int, float))))
         }
         for name in facts.choices if is_alone else ():
             if isinstance(offered := own.get(name), list | tuple):
-                report[name] = [one_line(str(each), NAME_CHARS) for each in offered[:MAX_CHOICES]]
+                report[name] = [one_line(str(each), NAME_CHARS) for each in offered[:20]]
     if not is_own_state(hass, state):
         report["state"] = one_line(state.state)
     for name, value in chosen.items():
