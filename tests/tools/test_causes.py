@@ -176,17 +176,6 @@ def cause(told: Any) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name not in ("at", "change")}
 
 
-async def test_an_automation_and_its_trigger(home: CauseHouse) -> None:
-    """The light, the automation, the motion sensor, as the household calls them."""
-    await home.become(MOTION, "on")
-    assert await home.why(HALL) == {
-        "at": "2026-01-14 13:01",
-        "change": "off -> on",
-        "automation": "Hall by day",
-        "trigger": "Hallway Motion: motion",
-    }
-
-
 async def test_a_scene_by_the_time(home: CauseHouse, freezer: FrozenDateTimeFactory) -> None:
     """A scene that an automation applied at three o'clock."""
     at = datetime(2026, 1, 14, 14, 0, 1, tzinfo=UTC)

@@ -144,10 +144,7 @@ def _changes_of(actions: Iterable[RecordedAction], turn_id: str) -> dict[str, Un
 
 
 async def _async_undo(changes: Mapping[str, Undoable], run: ToolRun, *, whole: bool) -> JsonValueType:
-    """Restore what changes have changed; `whole` if they are all of their turn.
-
-    Raises PartlyFailed or TargetsFailed for what stays.
-    """
+    """Restore what changes have changed; `whole` if they are all of their turn."""
     run = replace(run, speaker=replace(run.speaker, undoes=True))
     async with entity_locks(run.hass, list(changes)):
         outcome = ControlOutcome(run.house)
@@ -215,8 +212,6 @@ async def _async_set_again(made: Cancellation, planned: Scheduler, run: ToolRun)
 
     Nothing that needed a confirmation, which was for a plan that no longer exists; nothing after its time,
     and no end of a command for a while, as there may be a newer one.
-    Raises ValidationError if nothing of it can be set again. In both cases a further undo goes on to what was
-    before.
     """
     made.undone = True
     again = [
@@ -372,10 +367,7 @@ class ActivityTool(HomeAgentTool):
         plans: Sequence[PlannedItem],
         run: ToolRun,
     ) -> JsonValueType:
-        """Undo the last thing that was done here: changes, a plan, a cancellation, or one of an automation.
-
-        Raises ValidationError if there is nothing, PartlyFailed or TargetsFailed for what stays.
-        """
+        """Undo the last thing done here: changes, a plan, a cancellation, or an edit of an automation."""
         undos: list[tuple[datetime, Callable[[], Awaitable[JsonValueType]]]] = []
         own, planned = self._automations, self._planned
         change = last_edit(own, run)
@@ -401,7 +393,6 @@ class ActivityTool(HomeAgentTool):
     async def _async_undo_turn(
         self, actions: Sequence[RecordedAction], turn_id: str, run: ToolRun
     ) -> JsonValueType:
-        """Undo what a turn changed. Raises ValidationError if its calls left nothing to restore."""
         try:
             if changes := _changes_of(actions, turn_id):
                 return await _async_undo(changes, run, whole=True)
@@ -431,7 +422,6 @@ class ActivityTool(HomeAgentTool):
         """Undo the newest change of what a target names, or cancel what is planned for it.
 
         What the person changed elsewhere is undone only if the sentence names it.
-        Raises ValidationError if nothing of it was changed, and the errors of `_async_undo`.
         """
         hass, house = run.hass, run.house
         changed = _changed_ids(here, hass)

@@ -19,9 +19,12 @@ from ..const import DOMAIN, LOGGER
 from ..context.kind_lines import describe_state
 from ..database import DatabaseError, async_read_database, async_recorder
 from ..domains import DOMAINS
+from ..errors import PermissionDenied, RefusedByRule
+from ..knowledge.house import EntityRecord
 from ..knowledge.speaker import async_is_member, persons
 from ..regex import lazy_regex
 from ..safety.firewall.own_values import is_own_state, without_outside
+from ..safety.frozen import ServiceCall
 from ..safety.journal import RecordedAction
 from ..texts import as_number, clean
 from ..timespans import format_local
@@ -513,9 +516,24 @@ async def async_why(
         is_idle = not explained and record.domain not in PRIVATE
         if not_done := _not_done(await async_viewer(run), record.entity_id, with_idle=is_idle):
             answer["not_done"] = not_done
+        if rule := await _async_rule(run, record):
+            answer["rule"] = rule
     if len(found) > len(members):
         answer["more"] = f"+{len(found) - len(members)} more; ask about fewer"
     return answer
+
+
+async def _async_rule(run: ToolRun, record: EntityRecord) -> str | None:
+    """Return the rule of the household that forbids the speaker an action of an entity."""
+    for service in sorted({str(action.service) for action in DOMAINS[record.domain].actions.values()}):
+        call = ServiceCall(domain=record.domain, service=service, entity_ids=(record.entity_id,))
+        try:
+            await run.guard.async_foresee([call], run.speaker)
+        except RefusedByRule as err:
+            return str(err)
+        except PermissionDenied:
+            continue
+    return None
 
 
 async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping[str, str]) -> Report:

@@ -7,17 +7,16 @@ from typing import Any, Final, Literal, NamedTuple, override
 
 import probatio
 
-from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT, PERCENTAGE, UnitOfEnergy, UnitOfPower
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.const import UnitOfEnergy
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
-from homeassistant.util.unit_conversion import PowerConverter
 
 from ..database import DatabaseError, async_read_database
 from ..errors import PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import HouseSnapshot
-from ..texts import as_number, clean
+from ..texts import clean
 from ..timespans import format_local
 from ..when import Period, read_period
 from .base import HomeAgentTool, ToolRun
@@ -32,17 +31,12 @@ class EnergySource(NamedTuple):
     """A source with the ids of its statistics; empty where it has none."""
 
     kind: str
-    name: str = ""
     taken: str = ""
     """From the grid, the sun, the battery, the gas or the water meter."""
     given: str = ""
     """To the grid or the battery."""
     cost: str = ""
     earned: str = ""
-    rate: str = ""
-    """The power now; positive if it is taken."""
-    level: str = ""
-    """The charge of a battery in percent."""
 
 
 class Preferences(NamedTuple):
@@ -70,7 +64,6 @@ async def async_load(hass: HomeAssistant) -> None:
         await async_get_manager(hass)
 
 
-@callback
 def preferences(hass: HomeAssistant) -> Preferences:
     """Return what the dashboard counts, empty where it is not configured or not loaded."""
     data = getattr(hass.data.get("energy_manager"), "data", None)
@@ -84,13 +77,10 @@ def preferences(hass: HomeAssistant) -> Preferences:
             # Home Assistant calculates a cost itself where there is a price and no statistic.
             source = EnergySource(
                 kind=each["type"],
-                name=each.get("name") or "",
                 taken=taken,
                 given=given,
                 cost=each.get("stat_cost") or costs.get(taken, ""),
                 earned=each.get("stat_compensation") or (costs.get(given, "") if given else ""),
-                rate=each.get("stat_rate") or "",
-                level=each.get("stat_soc") or "",
             )
             sources.append(source)
     return Preferences(sources, data.get("device_consumption") or ())
@@ -146,7 +136,6 @@ def _read_period(text: str, now: datetime, language: str) -> tuple[Period, datet
 
 SIGNS: Final[Mapping[str, tuple[int, int]]] = {"grid": (1, -1), "battery": (1, -1), "solar": (1, 0)}
 """What the home uses of what a source of electricity gives, and of what it takes."""
-NOW_NAMES: Final = {"grid": ("from_grid", "to_grid"), "battery": ("from_battery", "to_battery")}
 
 
 class Counted(NamedTuple):
@@ -261,13 +250,6 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
             told["earned"] = _money(run.hass, earned)
             if (cost := counted.total(source.cost for source in grid)) is not None:
                 told["net_cost"] = _money(run.hass, cost - earned)
-        if len(tariffs := [source for source in grid if source.taken in counted.amounts]) > 1:
-            rows: Figures = {}
-            for number, source in enumerate(tariffs, 1):
-                amount, price = counted.total([source.taken]), counted.total([source.cost])
-                name = clean(source.name, NAME_CHARS) or f"meter {number}"
-                rows[name] = _kwh(amount or 0.0) + ("" if price is None else f", {_money(run.hass, price)}")
-            told["tariffs"] = rows
         answer["electricity"] = told
     for kind in ("gas", "water"):
         sources = [source for source in wanted.of(kind) if source.taken in counted.amounts]
@@ -330,26 +312,6 @@ def _devices(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
     return {name: _kwh(amount) for name, amount in used.items()}
 
 
-def _now(hass: HomeAssistant, wanted: Preferences) -> Figures:
-    """Return the power at this moment by where it comes from or goes to, and how full the batteries are."""
-    told: Figures = {}
-    for kind in SIGNS:
-        powers: list[float] = []
-        for state in (hass.states.get(source.rate) for source in wanted.of(kind) if source.rate):
-            unit = state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) if state else None
-            number = as_number(state.state) if state else None
-            if number is not None and unit in PowerConverter.VALID_UNITS:
-                powers.append(PowerConverter.convert(number, unit, UnitOfPower.KILO_WATT))
-        if powers:
-            name = NOW_NAMES.get(kind, (kind, kind))[sum(powers) < 0]
-            told[name] = f"{tidy(abs(sum(powers)))} {UnitOfPower.KILO_WATT}"
-    states = [hass.states.get(source.level) for source in wanted.of("battery") if source.level]
-    levels = [level for state in states if state and (level := as_number(state.state)) is not None]
-    if levels:
-        told["battery_level"] = " and ".join(f"{level:.0f}{PERCENTAGE}" for level in levels)
-    return told
-
-
 SLOT_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("duration", "date", "day", "time", "timeframe", "range", "month", "when"), "period"),
     "history": "period",
@@ -395,8 +357,7 @@ class EnergyTool(HomeAgentTool):
         periods = read_periods(args.get("period") or "today", args.get("compare", ""), now, language)
         counted, *others = await async_counted(run.hass, wanted, periods, now)
         answer = figures(run, wanted, counted)
-        is_open = now - counted.period.end < NOW
-        if is_open:
+        if now - counted.period.end < NOW:
             answer["until"] = "counted until the last full hour"
         missing: list[JsonValueType] = [
             "electricity" if kind == "grid" else kind
@@ -405,8 +366,6 @@ class EnergyTool(HomeAgentTool):
         ]
         if counted.amounts and missing:
             answer["nothing_counted_of"] = missing
-        if counted.amounts and is_open and (flowing := _now(run.hass, wanted)):
-            answer["now"] = flowing
         if others:
             answer["compared"] = figures(run, wanted, others[0])
         return answer

@@ -1,7 +1,6 @@
 """What is known beside states: automations, scenes, scripts, rooms, the last 24 hours, texts."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, override
@@ -112,10 +111,7 @@ class GetEntitiesTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Return entity ids by name; where names are alike the room is added, then the id.
-
-        Entities that the speaker may not see do not exist.
-        """
+        """Return the ids of what the speaker may see by name; names that are alike have the id too."""
         house = run.house
         target = Target.from_args(args)
         if target.is_empty:
@@ -123,14 +119,10 @@ class GetEntitiesTool(HomeAgentTool):
         else:
             records = [*find_all(house, target, speaker=run.speaker, sentence=run.sentence)]
         records = [record for record in records if run.reader.sees(record.entity_id)]
-        names = Counter(record.name.casefold() for record in records)
         entities: Told = {}
         room = MAX_CHARS
         for record in records[:100]:
             name = one_line(record.name, 80)
-            if names[record.name.casefold()] > 1:
-                area = house.areas.get(record.area_id or "")
-                name = f"{name} ({one_line(area.name, 80)})" if area else name
             if name in entities:
                 name = f"{name} ({record.entity_id})"
             room -= len(json_dumps({name: record.entity_id}))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.const import ATTR_DEVICE_CLASS, STATE_UNAVAILABLE
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.util import dt as dt_util
 from homeassistant.util.language import matches
@@ -64,12 +64,10 @@ class Messages:
         """Return whether nothing is announced without a yes, now or at another time."""
         return self._quiet.holds(at or dt_util.utcnow())
 
-    @callback
     def can_speak(self) -> bool:
         """Return whether the home has a device that can announce something, be it offline."""
         return next(self._entities(), None) is not None
 
-    @callback
     def devices(self) -> list[Speaking]:
         """Return the devices that can announce something, without the speakers of satellites."""
         devices: list[Speaking] = []
@@ -89,13 +87,11 @@ class Messages:
         taken = {device.device_id for device in devices if device.is_satellite and device.device_id}
         return [device for device in devices if device.is_satellite or device.device_id not in taken]
 
-    @callback
     def is_online(self, device: Speaking) -> bool:
         """Return whether a device can be reached now."""
         state = self._hass.states.get(device.entity_id)
         return state is not None and state.state != STATE_UNAVAILABLE
 
-    @callback
     def call_on(self, device: Speaking, message: str, language: str) -> ServiceCall:
         """Return the call that announces a message in a language on a device."""
         data: dict[str, Any] = {"message": message}

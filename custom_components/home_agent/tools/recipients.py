@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
@@ -16,6 +16,9 @@ from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..safety.frozen import ServiceCall
 from ..texts import first_name
+
+if TYPE_CHECKING:
+    from ..channels.telegram import TelegramQuestions
 
 NOTIFY: Final = "notify"
 TELEGRAM: Final = ("telegram_bot", "send_message")
@@ -78,14 +81,12 @@ def read_targets(stored: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ..
     return {item[PERSON]: tuple(item[TARGETS]) for item in stored}
 
 
-@callback
 def user_id_of(hass: HomeAssistant, person: str) -> str | None:
     """Return the Home Assistant user of a person."""
     state = hass.states.get(person)
     return state.attributes.get("user_id") if state else None
 
 
-@callback
 def route_to(hass: HomeAssistant, target: str) -> Route | None:
     """Return how a target is reached now; None for one that is not there.
 
@@ -102,7 +103,6 @@ def route_to(hass: HomeAssistant, target: str) -> Route | None:
     return Route(SEND_MESSAGE, target) if known else None
 
 
-@callback
 def service_of_phone(hass: HomeAssistant, entry_id: str | None) -> str | None:
     """Return the service of a phone by its config entry; None for anything but a phone."""
     phone = hass.config_entries.async_get_entry(entry_id) if entry_id else None
@@ -111,7 +111,6 @@ def service_of_phone(hass: HomeAssistant, entry_id: str | None) -> str | None:
     return f"{APP}_{slugify(phone.data.get('device_name', ''))}"
 
 
-@callback
 def reads_html(hass: HomeAssistant, route: Route) -> bool:
     """Return whether a target renders HTML in notifications, as the companion app does on Android."""
     phones = hass.config_entries.async_entries(APP)
@@ -121,7 +120,6 @@ def reads_html(hass: HomeAssistant, route: Route) -> bool:
     )
 
 
-@callback
 def route_to_own_phone(hass: HomeAssistant, device_id: str | None, user_id: str | None) -> Route | None:
     """Return how a phone is reached by its device; None for a device that is not a phone of this user."""
     device = dr.async_get(hass).async_get(device_id) if device_id and user_id else None
@@ -146,33 +144,11 @@ class ChatQuestion:
     """Takes the user and the answer."""
 
 
-class PersonalChats(Protocol):
-    """The chats of one agent, each of one person."""
-
-    def of_person(self, person: str) -> Sequence[int]:
-        """Return the chats of a person, by the entity of the person."""
-
-    def of_user(self, user_id: str) -> Sequence[int]:
-        """Return the chats of a person, by the user of the person."""
-
-    def message(self, chat: int, message: str) -> Mapping[str, Any]:
-        """Return the data of the call that writes a message."""
-
-    async def async_write(self, chat: int, message: str) -> bool:
-        """Write a message; return whether it was sent."""
-
-    async def async_ask(self, question: ChatQuestion) -> None:
-        """Write a question with a button for each answer to the chats of those who are asked."""
-
-    async def async_end(self, question_id: str, answer: str | None) -> None:
-        """Take the buttons of a question away, and write the answer into it."""
-
-
-_CHATS: Final[HassKey[dict[str, PersonalChats]]] = HassKey(f"{DOMAIN}.chats")
+_CHATS: Final[HassKey[dict[str, TelegramQuestions]]] = HassKey(f"{DOMAIN}.chats")
 
 
 @callback
-def async_register_chats(hass: HomeAssistant, entry_id: str, chats: PersonalChats) -> CALLBACK_TYPE:
+def async_register_chats(hass: HomeAssistant, entry_id: str, chats: TelegramQuestions) -> CALLBACK_TYPE:
     """Register the agent's way to write to chats; return a function that removes it."""
     hass.data.setdefault(_CHATS, {})[entry_id] = chats
 
@@ -183,13 +159,12 @@ def async_register_chats(hass: HomeAssistant, entry_id: str, chats: PersonalChat
     return unregister
 
 
-@callback
-def chats_of(hass: HomeAssistant, entry_id: str) -> PersonalChats | None:
+def chats_of(hass: HomeAssistant, entry_id: str) -> TelegramQuestions | None:
     """Return the chats of an agent, if a channel has any."""
     return hass.data.get(_CHATS, {}).get(entry_id)
 
 
-async def async_write_to(chats: PersonalChats | None, numbers: Sequence[int], message: str) -> bool:
+async def async_write_to(chats: TelegramQuestions | None, numbers: Sequence[int], message: str) -> bool:
     """Write to each chat; return whether any took it."""
     if chats is None:
         return False
@@ -216,18 +191,15 @@ class People:
         """Return whether anyone can be reached."""
         return bool(self.reached)
 
-    @callback
     def names(self) -> dict[str, str]:
         """Return the entity id of each person who has a phone or a chat, by name."""
         states = {person: self._hass.states.get(person) for person in self.reached}
         return {state.name if state else person: person for person, state in states.items()}
 
-    @callback
     def owned_devices(self, person: str | None) -> frozenset[str]:
         """Return the ids of the devices that belong to a person, or to anybody."""
         return frozenset(device for device, owner in self._owners.items() if person in (None, owner))
 
-    @callback
     def calls_to_chats(self, person: str, message: str) -> list[ServiceCall]:
         """Return the calls that write a message to the chats of a person."""
         if (chats := chats_of(self._hass, self._entry_id)) is None:
@@ -238,30 +210,25 @@ class People:
             for number in chats.of_person(person)
         ]
 
-    @callback
     def person_of(self, user_id: str | None) -> str | None:
         """Return the person of a user, if there is a target of theirs."""
         return next((one for one in self.reached if user_id and user_id_of(self._hass, one) == user_id), None)
 
-    @callback
     def routes(self, person: str) -> list[Route]:
         """Return how a person is reached now."""
         found = (route_to(self._hass, target) for target in self._targets.get(person, ()))
         return list(dict.fromkeys(route for route in found if route is not None))
 
-    @callback
     def phones(self, user_id: str | None) -> list[Route]:
         """Return the phones of a user that are there now: what can show a picture."""
         person = self.person_of(user_id)
         return [route for route in self.routes(person) if route.can_clear] if person else []
 
-    @callback
     def is_phone(self, route: Route, device_id: str | None) -> bool:
         """Return whether a device is the phone at the end of a route."""
         device = dr.async_get(self._hass).async_get(device_id) if device_id else None
         return device is not None and service_of_phone(self._hass, device.config_entry_id) == route.service
 
-    @callback
     def receives(self, call: ServiceCall) -> bool:
         """Return whether a call is a message to one of the targets or chats, and nothing else."""
         if (call.domain, call.service) == TELEGRAM:

@@ -143,20 +143,16 @@ async def test_a_price_without_a_statistic(home: Agent) -> None:
     assert (await counted(home))["result"]["electricity"]["cost"] == "0.30 EUR"
 
 
-async def test_battery_now_and_how_the_dashboard_divides(home: Agent) -> None:
-    """Solar goes to the battery first; the battery shows what it does now, in kW and percent."""
+async def test_battery(home: Agent) -> None:
     await configure(home.hass, [GRID, SOLAR, BATTERY])
     count(home.hass, "sensor.grid_in", {1: 2.0})
     count(home.hass, "sensor.roof", {9: 3.0})
     count(home.hass, "sensor.battery_in", {9: 1.0})
     count(home.hass, "sensor.battery_out", {2: 0.5})
-    home.hass.states.async_set("sensor.battery_power", "-1200", {"unit_of_measurement": "W"})
-    home.hass.states.async_set("sensor.battery_level", "64", {"unit_of_measurement": "%"})
     told = (await counted(home))["result"]
     assert told["electricity"]["used"] == "4.5 kWh"
     assert told["electricity"]["battery_charged"] == "1 kWh"
     assert told["electricity"]["solar_used_at_home"] == "100%"
-    assert told["now"] == {"to_battery": "1.2 kW", "battery_level": "64%"}
 
 
 PERIODS = (

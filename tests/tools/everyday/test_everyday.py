@@ -148,23 +148,6 @@ async def test_items_are_moved(hass: HomeAssistant, agent: Agent) -> None:
     assert "to which list" in nowhere["error"]
 
 
-async def test_undo_of_a_list(hass: HomeAssistant, agent: Agent) -> None:
-    """What was added is taken off, what was completed is open again; the rest of the list stays."""
-    shopping = await async_add_list(hass, "Shopping list")
-    await agent.call("todo_list", action="add", items=["tea"])
-    agent.server.script(
-        [tool_calls([("todo_list", {"action": "add", "items": ["milk", "eggs"]})]), text("Ok.")]
-    )
-    first = await agent.say("Put milk and eggs on the list")
-    options = {"conversation_id": first.conversation_id}
-    undone = await agent.call("activity", "Put it back", action="undo", **options)
-    assert undone["success"]
-    assert await async_items(hass, shopping) == {"tea": "needs_action"}
-    await agent.call("todo_list", action="complete", items=["tea"], **options)
-    assert (await agent.call("activity", "Put it back", action="undo", **options))["success"]
-    assert await async_items(hass, shopping) == {"tea": "needs_action"}
-
-
 async def test_calendar(hass: HomeAssistant, agent: Agent) -> None:
     """Events are created with and without a time, and read in their order."""
     await hass.config.async_set_time_zone("Europe/Berlin")

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-import probatio
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
@@ -19,7 +18,6 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.typing import UNDEFINED
-from tests.helpers.checks import every
 from tests.helpers.query_house import QueryHouse
 
 
@@ -222,17 +220,6 @@ async def test_many_entities_are_counted_cut_and_led_by_the_active(rooms: QueryH
     assert len(entity_ids(answer)) < MAX_ENTITIES + 1
     assert answer["more"] == f"+{120 - len(entity_ids(answer))} more; narrow by area, kind or name"
     assert len(json_dumps(answer)) <= MAX_CHARS + 100
-
-
-async def test_the_schema_is_small_and_refuses_what_it_does_not_know() -> None:
-    schema = probatio.to_openapi(QueryTool.parameters, openapi_version="3.1.0", strict=True)
-    for name in every(QueryTool.unoffered):
-        del schema["properties"][name]
-    function = {"name": QueryTool.name, "description": QueryTool.description, "parameters": schema}
-    assert len(json_dumps(function)) < 920
-    assert QueryTool.annotations.read_only
-    with pytest.raises(probatio.Invalid):
-        QueryTool.parameters({"entity_id": "light.x", "history": {"duration": "1h", "aggregate": "median"}})
 
 
 BATTERY = {"device_class": "battery", "unit_of_measurement": "%"}

@@ -224,26 +224,6 @@ async def test_statistics_go_on_with_the_states_after_them(rooms: PastHouse) -> 
     assert entity["history"] == {"max": 99, "max_at": "2026-01-14 12:30"}
 
 
-async def test_yesterday_ends_at_midnight_also_when_clocks_change(rooms: PastHouse) -> None:
-    spring = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
-    for at, state in (
-        (datetime(2026, 3, 28, 22, 0, tzinfo=UTC), "off"),
-        (datetime(2026, 3, 29, 0, 30, tzinfo=UTC), "on"),
-        (datetime(2026, 3, 29, 1, 30, tzinfo=UTC), "off"),
-        (datetime(2026, 3, 30, 1, 0, tzinfo=UTC), "on"),
-    ):
-        rooms.freezer.move_to(at)
-        rooms.add("switch.heater", state)
-        await rooms.hass.async_block_till_done()
-    await async_wait_recording_done(rooms.hass)
-    rooms.freezer.move_to(spring)
-    answer = await rooms.ask(entity_id="switch.heater", history={"duration": "yesterday"})
-    assert answer["period"] == "2026-03-29 00:00 to 2026-03-30 00:00"
-    history = answer["history"]["switch.heater"]
-    assert history["changes"] == [["2026-03-29 01:30", "on"], ["2026-03-29 03:30", "off"]]
-    assert history["time"] == {"off": "22 h, 1 time", "on": "1 h, 1 time"}
-
-
 async def test_the_value_at_a_moment(rooms: PastHouse, subtests: pytest.Subtests) -> None:
     """It is 13:00; a time without a day is the newest one."""
     for history, at, value in [

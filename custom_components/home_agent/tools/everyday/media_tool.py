@@ -14,7 +14,6 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.components.media_player.const import MediaPlayerDeviceClass
 from homeassistant.const import (
     ATTR_DEVICE_CLASS,
     ATTR_SUPPORTED_FEATURES,
@@ -23,7 +22,7 @@ from homeassistant.const import (
     STATE_PLAYING,
     STATE_UNAVAILABLE,
 )
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.util.json import JsonValueType
 
@@ -40,6 +39,7 @@ from ..results import ToldAct
 from .choosing import choose_one, records_of
 
 DOMAIN: Final = "media_player"
+TV: Final = "tv"
 SEARCH: Final = "SEARCH_MEDIA"
 """Features of a player."""
 FINDING: Final = f"{SEARCH} BROWSE_MEDIA"
@@ -126,7 +126,6 @@ async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None)
     return sorted(matches, key=lambda match: squash(match.title) != squash(query))
 
 
-@callback
 def is_music_player(hass: HomeAssistant, entity_id: str) -> bool:
     """Return whether a player is one of Music Assistant's."""
     entry = er.async_get(hass).async_get(entity_id)
@@ -136,10 +135,7 @@ def is_music_player(hass: HomeAssistant, entity_id: str) -> bool:
 async def _async_find_music(
     run: ToolRun, entity_id: str, query: str, kind: str | None, artist: str, album: str
 ) -> list[MediaMatch]:
-    """Return the matches of Music Assistant, the most alike first; what the artist has not made is left out.
-
-    Raises PermissionDenied for what the speaker may not read, ToolExecutionError for a failed search.
-    """
+    """Return the matches of Music Assistant, the most alike first, all by the artist."""
     entry, name = er.async_get(run.hass).async_get(entity_id), query or album or artist
     given = {"artist": artist, "album": album}
     by = {key: value for key, value in given.items() if value and value != name}
@@ -162,10 +158,6 @@ async def _async_find_music(
 
 
 async def _async_move(run: ToolRun, player: str | None, source: str | None) -> JsonValueType:
-    """Move what plays to another player of Music Assistant.
-
-    Raises ValidationError for players that are not clear, ToolExecutionError where nothing can be moved.
-    """
     hass = run.hass
     records = records_of(run, DOMAIN, lambda state: is_music_player(hass, state.entity_id))
     states = {one: state for one in records if (state := hass.states.get(one.entity_id)) is not None}
@@ -354,29 +346,23 @@ class MediaTool(HomeAgentTool):
             raise ValidationError("query: say what is to be played")
         features = (FINDING, PLAY, *(("MEDIA_ENQUEUE",) if action in ENQUEUED else ()))
         records = records_of(run, DOMAIN, lambda state: all(supports(state, each) for each in features))
-        states = {record: run.hass.states.get(record.entity_id) for record in records}
+        is_watched = kind in WATCHED
 
-        def is_in(record: EntityRecord, shown: str) -> bool:
-            state = states[record]
-            return state is not None and state.state == shown
+        def rank(record: EntityRecord) -> tuple[bool, ...]:
+            """Return whether it is there, can search, is for films or for music as is wanted, and plays."""
+            state, entity_id = run.hass.states.get(record.entity_id), record.entity_id
+            is_screen = state is not None and state.attributes.get(ATTR_DEVICE_CLASS) == TV
+            return (
+                state is not None and state.state != STATE_UNAVAILABLE,
+                supports(state, SEARCH),
+                is_screen == is_watched,
+                is_music_player(run.hass, entity_id) != is_watched,
+                state is not None and state.state == STATE_PLAYING,
+            )
 
-        def has_screen_meant(record: EntityRecord) -> bool:
-            state = states[record]
-            device_class = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
-            return (device_class == MediaPlayerDeviceClass.TV) == (kind in WATCHED)
-
-        # Of several in one room the one that is there, that can search, the screen for films and Music
-        # Assistant for the rest, the one that is playing.
-        better = (
-            lambda record: not is_in(record, STATE_UNAVAILABLE),
-            lambda record: supports(states[record], SEARCH),
-            has_screen_meant,
-            lambda record: is_music_player(run.hass, record.entity_id) != (kind in WATCHED),
-            lambda record: is_in(record, STATE_PLAYING),
-        )
-        player = choose_one(run, records, args.get("player"), "player", better=better)
+        player = choose_one(run, records, args.get("player"), "player", rank)
         is_music = is_music_player(run.hass, player.entity_id)
-        if is_in(player, STATE_UNAVAILABLE):
+        if run.hass.states.is_state(player.entity_id, STATE_UNAVAILABLE):
             raise ToolExecutionError(f"{one_line(player.name, MAX_TITLE)} is not available now. Say so")
         if args.get("radio_mode") and not is_music:
             raise ValidationError("radio_mode: only players of Music Assistant go on with similar music")

@@ -125,11 +125,7 @@ class Audience:
         is_member: bool = True,
         later: datetime | None = None,
     ) -> None:
-        """Look at who and what is there now.
-
-        A speaker who is no member of the household learns neither names nor where people are. For a message
-        that is told `later`, all ways to reach a person count, wherever they are now.
-        """
+        """Look at who and what is there now; for a message that is told `later` all ways count."""
         self.ways: list[Way] = []
         self.unreached: list[str] = []
         """Why somebody is not reached."""
@@ -445,10 +441,7 @@ class NotifyTool(HomeAgentTool):
         return _result(ways, audience.unreached, text)
 
     async def _async_inquire(self, message: Notice, run: ToolRun) -> JsonValueType:
-        """Ask one person or room; the reply comes later, to the one who asks and to no model.
-
-        Each way is judged as a message on it would be. Raises ValidationError if nobody can be asked.
-        """
+        """Ask one person or room; the reply comes later, to the one who asks and to no model."""
         audience = await self._async_audience(message, run)
         message = await self._async_checked(message, run, is_announced=bool(audience.devices))
         names = {way.name or (name_of(way.device, run.hass) if way.device else "") for way in audience.ways}
@@ -597,10 +590,7 @@ class NotifyTool(HomeAgentTool):
         return audience
 
     async def _async_checked(self, message: Notice, run: ToolRun, *, is_announced: bool) -> Notice:
-        """Return a message with whether a room would hear what is remembered of people.
-
-        Raises ValidationError for one that is too long to be announced.
-        """
+        """Return a message with whether a room would hear what is remembered of people."""
         if is_announced and len(message.text) > MAX_SPOKEN:
             raise ValidationError(f"message: at most {MAX_SPOKEN} characters can be announced; shorten it")
         private = await async_tells_of_people(message.text, self._memories, self._profile, run)
@@ -609,10 +599,6 @@ class NotifyTool(HomeAgentTool):
     def _calls(
         self, audience: Audience, message: Notice, run: ToolRun, *, to_all: bool = False
     ) -> list[ServiceCall]:
-        """Return the calls that deliver a message in all ways.
-
-        Raises ValidationError if nobody can be reached, or if somebody cannot who has to be.
-        """
         calls: list[ServiceCall] = []
         problems = [*audience.unreached]
         for way in audience.ways:

@@ -334,10 +334,7 @@ def planned_row(item: PlannedItem, run: ToolRun) -> dict[str, JsonValueType]:
 
 
 def _told_message(item: PlannedItem, run: ToolRun) -> str:
-    """Return a planned message with its time; its words only to the one who planned it.
-
-    The person who asks about the plans of a device may be a guest.
-    """
+    """Return a planned message with its time; its words only to the one who planned it, not to a guest."""
     assert item.message is not None
     own = item.owner.user_id in (None, run.speaker.context.user_id) or given_by(item.owner, run)
     told = item.told_at(dt_util.utcnow())
@@ -446,10 +443,7 @@ def means_all(name: str, language: str) -> bool:
 
 
 def _due_at(items: Sequence[PlannedItem], when: str, language: str) -> list[PlannedItem]:
-    """Return what is due at a time or on a day, be it repeatedly: timers, else commands.
-
-    Raises ValidationError for a time that is not clear.
-    """
+    """Return what is due at a time or on a day, be it repeatedly: timers, else commands."""
     moment = read_moment(when, language, "when")
     local = dt_util.as_local(moment) if isinstance(moment, datetime) else None
 

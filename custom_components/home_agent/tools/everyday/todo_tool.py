@@ -255,10 +255,7 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | Non
 
 
 def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, str]:
-    """Return when something is due as the list keeps it; nothing if no time is given.
-
-    Raises ValidationError for a time that is not clear, and for a list that keeps none.
-    """
+    """Return when something is due as the list keeps it; nothing if no time is given."""
     if not (text or "").strip():
         return {}
     moment = read_moment(str(text), run.speaker.language, "due")
@@ -274,7 +271,6 @@ def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, s
 
 
 def _meant(text: str, items: Sequence[Item]) -> Item:
-    """Return the item that words mean. Raises ValidationError that lists the items."""
     fitting = _fitting(text, items)
     if len(fitting) == 1:
         return fitting[0]

@@ -264,10 +264,7 @@ def _read_samples(hass: HomeAssistant, item: Recorded, period: Period) -> None:
 
 
 def _summary(item: Recorded, period: Period, aggregate: str | None, max_changes: int) -> Report:
-    """Return the answer to one question about one entity.
-
-    Without an aggregate the newest changes are listed, of numbers only where `max_changes` holds them all.
-    """
+    """Return the answer about one entity; changes of numbers only where `max_changes` holds them all."""
     if not item.samples and not item.hours:
         return {"error": "no history recorded for this period"}
     values = [sample.value for sample in item.samples if sample.value not in _GAPS]
