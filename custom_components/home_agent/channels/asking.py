@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import Any, Final, override
 
 from homeassistant.auth.models import User
 from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
@@ -35,6 +35,7 @@ from ..tools.guard import Guard
 from ..tools.own_calls import async_announce, async_ask_question
 from ..tools.recipients import (
     ChatQuestion,
+    PersonalChats,
     Route,
     chats_of,
     read_targets,
@@ -42,9 +43,6 @@ from ..tools.recipients import (
     user_id_of,
 )
 from .phones import CLEAR, async_on_press, async_send_to, tagged
-
-if TYPE_CHECKING:
-    from .telegram import TelegramQuestions
 
 SATELLITE: Final = "assist_satellite"
 IDLE: Final = "idle"
@@ -368,7 +366,7 @@ class Questions(ConfirmationChannel):
         return said, not (isinstance(err, ConfirmationRefused) and err.asks_again)
 
     @callback
-    def _chats_of(self, persons: Iterable[str]) -> TelegramQuestions | None:
+    def _chats_of(self, persons: Iterable[str]) -> PersonalChats | None:
         chats = chats_of(self._hass, self._entry_id)
         return chats if chats is not None and any(map(chats.of_person, persons)) else None
 

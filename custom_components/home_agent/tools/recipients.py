@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
@@ -16,9 +16,6 @@ from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..safety.frozen import ServiceCall
 from ..texts import first_name
-
-if TYPE_CHECKING:
-    from ..channels.telegram import TelegramQuestions
 
 NOTIFY: Final = "notify"
 TELEGRAM: Final = ("telegram_bot", "send_message")
@@ -144,11 +141,33 @@ class ChatQuestion:
     """Takes the user and the answer."""
 
 
-_CHATS: Final[HassKey[dict[str, TelegramQuestions]]] = HassKey(f"{DOMAIN}.chats")
+class PersonalChats(Protocol):
+    """The chats of one agent, each of one person."""
+
+    def of_person(self, person: str) -> Sequence[int]:
+        """Return the chats of a person, by the entity of the person."""
+
+    def of_user(self, user_id: str) -> Sequence[int]:
+        """Return the chats of a person, by the user of the person."""
+
+    def message(self, chat: int, message: str) -> Mapping[str, Any]:
+        """Return the data of the call that writes a message."""
+
+    async def async_write(self, chat: int, message: str) -> bool:
+        """Write a message; return whether it was sent."""
+
+    async def async_ask(self, question: ChatQuestion) -> None:
+        """Write a question with a button for each answer to the chats of those who are asked."""
+
+    async def async_end(self, question_id: str, answer: str | None) -> None:
+        """Take the buttons of a question away, and write the answer into it."""
+
+
+_CHATS: Final[HassKey[dict[str, PersonalChats]]] = HassKey(f"{DOMAIN}.chats")
 
 
 @callback
-def async_register_chats(hass: HomeAssistant, entry_id: str, chats: TelegramQuestions) -> CALLBACK_TYPE:
+def async_register_chats(hass: HomeAssistant, entry_id: str, chats: PersonalChats) -> CALLBACK_TYPE:
     """Register the agent's way to write to chats; return a function that removes it."""
     hass.data.setdefault(_CHATS, {})[entry_id] = chats
 
@@ -159,12 +178,12 @@ def async_register_chats(hass: HomeAssistant, entry_id: str, chats: TelegramQues
     return unregister
 
 
-def chats_of(hass: HomeAssistant, entry_id: str) -> TelegramQuestions | None:
+def chats_of(hass: HomeAssistant, entry_id: str) -> PersonalChats | None:
     """Return the chats of an agent, if a channel has any."""
     return hass.data.get(_CHATS, {}).get(entry_id)
 
 
-async def async_write_to(chats: TelegramQuestions | None, numbers: Sequence[int], message: str) -> bool:
+async def async_write_to(chats: PersonalChats | None, numbers: Sequence[int], message: str) -> bool:
     """Write to each chat; return whether any took it."""
     if chats is None:
         return False
