@@ -110,18 +110,6 @@ async def test_a_camera_waits_for_a_word(model_server: ModelServer, with_camera:
     assert "Who is at the door?" in str(model_server.chats[-1].messages[0]["content"][0])
 
 
-async def test_a_camera_that_the_household_allows(model_server: ModelServer, with_camera: MakeAgent) -> None:
-    agent = await with_camera(policy_allowed=["camera.snapshot"])
-    model_server.script(
-        [tool_calls([("look_at_camera", {"camera": CAMERA})]), text("A cat."), text("There is a cat.")]
-    )
-    assert speech(await agent.say("What is in the garden?")) == "There is a cat."
-    result = tool_results(model_server.chats[-1])[-1]["result"]
-    assert result == {"camera": "Demo camera", "seen": "A cat."}
-    audit = agent.entry.runtime_data.handler.guard.journal.audit.stored()
-    assert any(item.get("service") == "camera.snapshot" for item in audit)
-
-
 async def test_a_model_that_cannot_see(model_server: ModelServer, with_camera: MakeAgent) -> None:
     agent = await with_camera(policy_allowed=["camera.snapshot"])
     model_server.script(
