@@ -141,6 +141,7 @@ def _answer(
 ) -> Told:
     """Return documents within the bounds; without `hass`, without their current states."""
     told: list[JsonValueType] = []
+    titles: list[JsonValueType] = []
     room = MAX_CHARS
     for document in documents:
         entry: Told = {
@@ -150,11 +151,14 @@ def _answer(
             **_now(hass, document),
         }
         room -= len(json_dumps(entry)) + 1
-        if told and (room < 0 or len(told) == 8):
-            break
-        told.append(entry)
+        if not told or (room >= 0 and len(told) < 8):
+            told.append(entry)
+        elif len(titles) < 20:
+            titles.append(f"{document.source.value}: {document.title}")
     answer: Told = {"found": told}
-    if left := len(documents) - len(told):
+    if titles:
+        answer["also"] = titles
+    if left := len(documents) - len(told) - len(titles):
         answer["left_out"] = left
     quotes: list[JsonValueType] = []
     room = 2400

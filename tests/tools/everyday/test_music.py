@@ -96,7 +96,7 @@ async def test_several_and_none(hass: HomeAssistant, agent: Agent, home: MusicHo
     assert {"title": "Bohemian Rhapsody", "kind": "track", "by": "Queen"} in result["others"]
     home["kitchen"].played.clear()
     error = (await play(agent, "kitchen", query="Bohemian Rhapsody", artist="Abba"))["error"]
-    assert "finds nothing" in error
+    assert "Nothing of that name by Abba. There is: Bohemian Rhapsody by The Covers" in error
     home.server.library = []
     assert "finds nothing" in (await play(agent, "kitchen", query="polka"))["error"]
     assert "finds nothing" in (await play(agent, "kitchen", query="Up", kind="film"))["error"]

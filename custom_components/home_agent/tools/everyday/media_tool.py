@@ -154,6 +154,11 @@ async def _async_find_music(
         if is_harmless(uri):
             matches.append(MediaMatch(title, media_type, uri, media_type, one_line(makers, MAX_TITLE)))
     own = [match for match in matches if "artist" not in by or _likeness(artist, match.by) >= SURE]
+    if matches and not own:
+        listed = "; ".join(f"{match.title} by {match.by}" for match in matches[:MAX_OTHERS])
+        problem = ToolExecutionError(f"Nothing of that name by {artist}. There is: {listed}. Say so, and ask")
+        problem.quotes = True
+        raise problem
     return sorted(own, key=lambda match: -_likeness(name, match.title))
 
 
