@@ -155,6 +155,18 @@ async def test_battery(home: Agent) -> None:
     assert told["electricity"]["solar_used_at_home"] == "100%"
 
 
+async def test_gas_and_water(home: Agent) -> None:
+    """In the units in which the meters are shown; gas that is counted as energy in kWh."""
+    gas, boiler = ({"type": "gas", "stat_energy_from": f"sensor.{name}"} for name in ("gas", "boiler"))
+    await configure(home.hass, [gas, boiler, {"type": "water", "stat_energy_from": "sensor.water"}])
+    count(home.hass, "sensor.gas", {1: 2.0}, "m³")
+    count(home.hass, "sensor.boiler", {1: 500.0}, "Wh")
+    count(home.hass, "sensor.water", {1: 0.25}, "m³")
+    told = (await counted(home))["result"]
+    assert told["gas"]["used"] == "2 m³ and 0.5 kWh"
+    assert told["water"]["used"] == "0.25 m³"
+
+
 PERIODS = (
     ("today", "yesterday", "2026-03-30 00:00 to 2026-03-30 12:00"),
     ("this week", "last week", "2026-03-23 00:00 to 2026-03-24 12:00"),
