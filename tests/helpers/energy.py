@@ -32,8 +32,6 @@ BATTERY = {
     "type": "battery",
     "stat_energy_from": "sensor.battery_out",
     "stat_energy_to": "sensor.battery_in",
-    "stat_rate": "sensor.battery_power",
-    "stat_soc": "sensor.battery_level",
 }
 CLASSES = {"kWh": "energy", "Wh": "energy", "m³": "volume"}
 NOON = 12

@@ -92,26 +92,6 @@ async def test_what_does_it(demo: Agent) -> None:
     assert "also" not in result
 
 
-async def test_whole_question_on_the_demo_house(demo: Agent) -> None:
-    """The second request holds the automations, with what they do, as JSON of a tool's result."""
-    answer = await ask(
-        demo,
-        "Which automations touch the bedroom lights?",
-        query="which automations touch the bedroom lights?",
-    )
-    by_title = {found["title"]: found for found in answer["result"]["found"]}
-    assert by_title["Wake up"]["source"] == "automation"
-    assert by_title["Wake up"]["text"].startswith(
-        "When: {trigger: time, at: 06:45:00, weekday: [mon, tue, wed, thu, fri]}. "
-        "Then: [{action: light.turn_on, area_id: Bedroom, brightness_pct: 30, transition: 60}, "
-        "{action: cover.open_cover, entity_id: Bedroom Curtains}]. Touches: "
-    )
-    assert (
-        "{trigger: light.turned_off, entity_id: Bedroom Ceiling Light" in by_title["Reading in bed"]["text"]
-    )
-    assert set(answer["result"]) <= {"found", "also", "left_out"}
-
-
 async def test_switched_off_and_last_run(demo: Agent) -> None:
     """How an automation stands is told as it is now."""
     await demo.hass.services.async_call(

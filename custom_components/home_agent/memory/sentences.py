@@ -278,11 +278,6 @@ def takes_back(known: str, new: str, said: str, name: str) -> bool:
     return changed and old - other <= heard and other <= heard | _stems(name) | old
 
 
-def touched(known: str, new: str, said: str) -> bool:
-    """Return whether a memory is about something that a sentence names and the new memory leaves out."""
-    return not _telling(known).isdisjoint(_telling(said) - _stems(new))
-
-
 def _telling(text: str) -> set[str]:
     """Return the significant words of a text, names among them, without those that only deny."""
     named = {stem for part in text.split() if part[:1].isupper() for stem in _stems(part)}

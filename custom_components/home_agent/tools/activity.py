@@ -11,6 +11,7 @@ import probatio
 from homeassistant.const import STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
+from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
@@ -19,7 +20,7 @@ from ..errors import ValidationError
 from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..planned.records import Giver, PlannedItem
-from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
+from ..planned.scheduler import Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
 from ..safety.journal import SCENE, EarlierState, Journal, RecordedAction
 from ..timespans import format_local
@@ -60,8 +61,6 @@ from .results import ToldAct
 
 BRIEFING: Final = "briefing"
 """The action that tells what somebody should know of today."""
-MAX_AGE: Final = timedelta(hours=24)
-HIDDEN: Final = "changed devices too that are not exposed; these stay as they are"
 MOVING: Final = "todo."
 """Entities that depend on each other: all of a turn are restored, or none."""
 LATE: Final = timedelta(seconds=10)
@@ -108,7 +107,7 @@ def _is_held(action: RecordedAction, entity_id: str) -> bool:
 
 
 def _counts(action: RecordedAction) -> bool:
-    is_young = dt_util.utcnow() - action.at < MAX_AGE
+    is_young = dt_util.utcnow() - action.at < timedelta(hours=24)
     return is_young and action.success and not action.undoes and not action.undone
 
 
@@ -145,10 +144,7 @@ def _changes_of(actions: Iterable[RecordedAction], turn_id: str) -> dict[str, Un
 
 
 async def _async_undo(changes: Mapping[str, Undoable], run: ToolRun, *, whole: bool) -> JsonValueType:
-    """Restore what changes have changed; `whole` if they are all of their turn.
-
-    Raises PartlyFailed or TargetsFailed for what stays.
-    """
+    """Restore what changes have changed; `whole` if they are all of their turn."""
     run = replace(run, speaker=replace(run.speaker, undoes=True))
     async with entity_locks(run.hass, list(changes)):
         outcome = ControlOutcome(run.house)
@@ -183,8 +179,10 @@ def _plans(
         if of_scene and now is not None and change.before == change.after == EarlierState.of(now):
             continue
         if now is None or not run.reader.sees(entity_id):
-            hidden = (last.entity_ids[0], HIDDEN) if of_scene else (entity_id, NOT_EXPOSED)
-            outcome.fail(*hidden)
+            if of_scene:
+                outcome.fail(last.entity_ids[0], "changed devices too that are not exposed; these stay so")
+            else:
+                outcome.fail(entity_id, NOT_EXPOSED)
             continue
         if now.state == STATE_UNAVAILABLE:
             outcome.fail(entity_id, OFFLINE)
@@ -212,45 +210,31 @@ def _plans(
 async def _async_set_again(made: Cancellation, planned: Scheduler, run: ToolRun) -> JsonValueType:
     """Set again what was cancelled, and return it by name.
 
-    What needed a confirmation is not set again: a person confirmed it for a plan that no longer exists. Nor
-    is anything after its time, or beside a newer end of a command for a while.
-    Raises ValidationError if nothing of it can be set again. In both cases a further undo goes on to what was
-    before.
+    Nothing that needed a confirmation, which was for a plan that no longer exists; nothing after its time,
+    and no end of a command for a while, as there may be a newer one.
     """
     made.undone = True
-    ending = {entity_id for item in planned.all() if item.restores for entity_id in item.entity_ids}
     again = [
         item
         for item in made.items
-        if item.approved is None
-        and item.due > dt_util.utcnow()
-        and not (item.restores and not ending.isdisjoint(item.entity_ids))
-        and (len(planned.timers()) < MAX_TIMERS if item.is_timer else not planned.full)
+        if item.approved is None and item.due > dt_util.utcnow() and not item.restores
     ]
-    if not again:
-        named = [
-            run.house.entities[one].name
-            for item in made.items
-            for one in item.entity_ids
-            if run.reader.sees(one) and one in run.house.entities
-        ]
-        named += [item.told or "a timer" for item in made.items if not item.entity_ids]
-        raise ValidationError(
-            f"The last request cancelled {', '.join(named[:MAX_CANCELLED]) or 'something'}. That cannot be "
-            "undone: its time has passed, or it needs a confirmation. Nothing was undone; say so"
-        )
+    rest = [item for item in made.items if item not in again]
     for item in again:
         await planned.async_add(item)
-    rest = [item for item in made.items if item not in again]
     rows: dict[str, JsonValueType] = {}
     for key, items in (("set_again", again), ("stays_cancelled", rest)):
         told = [told_timer(item) if item.is_timer else planned_row(item, run) for item in items]
         if any(told):
             rows[key] = [row for row in told if row]
+    if not again:
+        raise ValidationError(
+            f"The last request cancelled {json_dumps(rows.get('stays_cancelled', 'something'))[:200]}. That "
+            "cannot be undone: its time has passed, or it needs a confirmation. Nothing was undone; say so"
+        )
     return rows
 
 
-MAX_CANCELLED: Final = 5
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
 HERE_FOR: Final = timedelta(minutes=30)
@@ -312,17 +296,14 @@ class ActivityTool(HomeAgentTool):
 
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
-        """Return the arguments that models are offered."""
         return self._offered
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
-        """Return whether the ledger is only read."""
         return args.get("action") != "undo"
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return the content of free text fields."""
         if not isinstance(result, dict):
             return
         yield from outside_rows(result.get("cancelled"))
@@ -337,7 +318,6 @@ class ActivityTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return what was undone, or cancelled."""
         if not isinstance(result, Mapping):
             return ()
         if isinstance(restored := result.get("restored"), Mapping):
@@ -347,7 +327,6 @@ class ActivityTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """List or undo, or tell of today."""
         if args["action"] == BRIEFING:
             return await async_briefing(run, self._planned) or "Nothing is known of today."
         actions = self._actions(run.guard.journal, run.speaker)
@@ -368,7 +347,7 @@ class ActivityTool(HomeAgentTool):
                 and is_here(run.speaker, item.owner, item.created)
             ]
             if target.is_empty:
-                return await self._async_undo_last(here, plans, run, actions)
+                return await self._async_undo_last(here, plans, run)
             return await self._async_undo_named(target, here, plans, run, actions)
         rows: list[JsonValueType] = [row for action in actions if (row := _row(action, run))]
         result: dict[str, JsonValueType] = {"newest_first": rows[:MAX_LISTED]}
@@ -376,7 +355,7 @@ class ActivityTool(HomeAgentTool):
         if planned := planned_rows([item for item in seen if not item.is_timer][:MAX_PLANNED], run):
             result["planned"] = planned
         if not target.is_empty:
-            records = await async_found(target, run, with_doors=False, everything=False)
+            records = await async_found(target, run, everything=False)
             result["why"] = (await async_why(run, records, {}, None))["why"]
         if automations := edit_rows(self._automations, run):
             result["automations"] = automations
@@ -387,13 +366,8 @@ class ActivityTool(HomeAgentTool):
         actions: Sequence[RecordedAction],
         plans: Sequence[PlannedItem],
         run: ToolRun,
-        all_actions: Sequence[RecordedAction],
     ) -> JsonValueType:
-        """Undo the last thing that was done here: changes, a plan, a cancellation, or one of an automation.
-
-        Of what was done elsewhere nothing is undone, but it is named. Raises ValidationError if there is
-        nothing, PartlyFailed or TargetsFailed for what stays.
-        """
+        """Undo the last thing done here: changes, a plan, a cancellation, or an edit of an automation."""
         undos: list[tuple[datetime, Callable[[], Awaitable[JsonValueType]]]] = []
         own, planned = self._automations, self._planned
         edits = edits_by_speaker(own, run)
@@ -415,23 +389,11 @@ class ActivityTool(HomeAgentTool):
         if undos:
             _, undo = max(undos, key=lambda pair: pair[0])
             return await undo()
-        turn_id = last_changing_turn(all_actions, run.hass) if self._is_spoken else None
-        elsewhere = [action for action in all_actions if turn_id and action.turn_id == turn_id]
-        action = next((one for one in elsewhere if _changed_ids([one], run.hass)), None)
-        ids = action.entity_ids if action else ()
-        names = [run.house.entities[one].name for one in ids if one in run.house.entities]
-        if action is None or not names:
-            raise ValidationError("There is nothing to put back: nothing was changed here lately")
-        raise ValidationError(
-            "Nothing was changed here. This person's last change was elsewhere, at "
-            f"{dt_util.as_local(action.at):%H:%M}: {action.domain}.{action.service} of "
-            f"{', '.join(names[:MAX_NAMED])}. It stays unless the person names it; say so"
-        )
+        raise ValidationError("There is nothing to put back: nothing was changed here lately. Say so")
 
     async def _async_undo_turn(
         self, actions: Sequence[RecordedAction], turn_id: str, run: ToolRun
     ) -> JsonValueType:
-        """Undo what a turn changed. Raises ValidationError if its calls left nothing to restore."""
         try:
             if changes := _changes_of(actions, turn_id):
                 return await _async_undo(changes, run, whole=True)
@@ -461,7 +423,6 @@ class ActivityTool(HomeAgentTool):
         """Undo the newest change of what a target names, or cancel what is planned for it.
 
         What the person changed elsewhere is undone only if the sentence names it.
-        Raises ValidationError if nothing of it was changed, and the errors of `_async_undo`.
         """
         hass, house = run.hass, run.house
         changed = _changed_ids(here, hass)
@@ -476,12 +437,11 @@ class ActivityTool(HomeAgentTool):
             here, undoable = all_actions, elsewhere
         wanted &= undoable
         if not wanted:
-            names = ", ".join([record.name for record in records][:MAX_NAMED])
             done = [f"{house.entities[one].name} ({one})" for one in sorted(changed) if one in house.entities]
-            rest = (
-                f"Changed here: {', '.join(done[:MAX_NAMED])}" if done else "Nothing was changed here lately"
+            raise ValidationError(
+                f"{', '.join([record.name for record in records][:MAX_NAMED])}: not changed here by you, so "
+                f"that nothing was undone. Changed here: {', '.join(done[:MAX_NAMED]) or 'nothing'}"
             )
-            raise ValidationError(f"{names}: not changed here by you, so that nothing was undone. {rest}")
         changes: dict[str, Undoable] = {}
         for entity_id in sorted(wanted):
             if (action := next((one for one in here if _changed(one, entity_id, hass)), None)) is not None:

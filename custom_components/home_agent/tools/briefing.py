@@ -23,9 +23,6 @@ from .everyday.weather_tool import WeatherTool
 from .query.present import Member
 
 MAX_ROWS: Final = 12
-MAX_NAME: Final = 60
-NIGHT: Final = "12h"
-"""How far back it is told what happened."""
 OPENINGS: Final[Mapping[str, frozenset[str] | None]] = {
     "binary_sensor": frozenset(("door", "garage_door", "opening", "window")),
     "cover": frozenset(("door", "garage", "gate", "window")),
@@ -53,7 +50,7 @@ async def async_briefing(run: ToolRun, planned: Scheduler | None) -> dict[str, J
             LOGGER.debug("A briefing goes without %s: %s", name, type(err).__name__)
     opened: list[JsonValueType] = [
         {
-            "name": one_line(record.name, MAX_NAME),
+            "name": one_line(record.name, 60),
             "kind": record.device_class or record.domain,
             "since": format_local(state.last_changed),
         }
@@ -110,5 +107,5 @@ async def _async_weather(run: ToolRun) -> JsonValueType:
 
 async def _async_happened(run: ToolRun) -> JsonValueType:
     """Return what last happened to each door, window and lock in the night."""
-    happened = (await async_happened(run, _openings(run), {"duration": NIGHT}))["why"]
+    happened = (await async_happened(run, _openings(run), {"duration": "12h"}))["why"]
     return happened if isinstance(happened, dict) else {}

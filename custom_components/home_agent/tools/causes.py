@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from homeassistant.const import ATTR_ENTITY_ID, EVENT_CALL_SERVICE, STATE_OFF
 from homeassistant.core import Context, Event, HomeAssistant, State
-from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.helpers.recorder import session_scope
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonValueType, json_loads_object
@@ -30,31 +30,22 @@ from ..texts import as_number, clean
 from ..timespans import format_local
 from ..when import Period, read_asked
 from .base import ToolRun
-from .query.present import COMPARED, Member, Report, StateTest, differences
+from .query.present import Member, Report, StateTest, differences
 
 if TYPE_CHECKING:
     from sqlalchemy import Row, Select
     from sqlalchemy.orm import Session
 
 
-MAX_STATE_ROWS: Final = 80
-"""Rows with another state that are read of one entity."""
-MAX_SETTING_ROWS: Final = 60
-"""Rows with another attribute that are read of one entity."""
 MAX_ROWS: Final = 400
 """Rows of all contexts."""
 MAX_SETTINGS: Final = 2
 """Changes of attributes that are told where no period is asked about."""
-SYNC_SECONDS: Final = 2.0
-"""How long the newest changes may take to be written."""
-READ_SECONDS: Final = 8.0
 GONE: Final = frozenset({"unavailable", "unknown", ""})
 TRIGGERED: Final = "automation_triggered"
 STARTED: Final = "script_started"
 REQUESTED: Final = f"{DOMAIN}."
 """How the events of requests to Home Agent begin."""
-_SETTINGS_ALONE: Final = 0.001
-"""Seconds between the last change of the state and an update that changed attributes only."""
 
 type Happening = Event[Any] | State
 """What happened in a context."""
@@ -140,9 +131,9 @@ async def async_recorded(
     try:
         recorder = async_recorder(hass)
         with suppress(TimeoutError):
-            async with asyncio.timeout(SYNC_SECONDS):
+            async with asyncio.timeout(2.0):
                 await recorder.async_block_till_done()
-        async with asyncio.timeout(READ_SECONDS):
+        async with asyncio.timeout(8.0):
             return await async_read_database(hass, read)
     except (TimeoutError, DatabaseError) as err:
         LOGGER.debug("The recorder did not answer: %s", err)
@@ -151,30 +142,21 @@ async def async_recorded(
 
 def _changes(session: Session, asked: Asked) -> Sequence[StateChange]:
     """Return the newest changes of the state, and of the settings, that are asked about."""
-    from sqlalchemy import or_  # noqa: PLC0415
-
     from homeassistant.components.recorder.db_schema import States, StatesMeta  # noqa: PLC0415
 
-    at, changed_at = States.last_updated_ts, States.last_changed_ts
+    at = States.last_updated_ts
     query = _select_states().where(StatesMeta.entity_id == asked.entity_id, at <= asked.end)
-    query = query.order_by(at.desc())
-    of_state = query.where(or_(changed_at.is_(None), changed_at >= at - _SETTINGS_ALONE))
-    states = [_state(row) for row in session.execute(of_state.limit(MAX_STATE_ROWS))][::-1]
-    changed: Sequence[StateChange] = [
-        (before, after)
-        for before, after in pairwise(state for state in states if state.state not in GONE)
-        if before.state != after.state and asked.wants(after)
-    ][-asked.most :]
-    kept = DOMAINS[asked.entity_id.partition(".")[0]].kept_attributes
-    if (asked.fits is not None and changed) or set(COMPARED).isdisjoint(kept):
+    rows = session.execute(query.order_by(at.desc()).limit(1000))
+    states = [state for state in map(_state, rows) if state.state not in GONE][::-1]
+    pairs = [(before, after) for before, after in pairwise(states) if asked.wants(after)]
+    changed: list[StateChange] = [(before, after) for before, after in pairs if before.state != after.state]
+    changed = changed[-asked.most :]
+    if asked.fits is not None and changed:
         return changed
-    rows = [_state(row) for row in session.execute(query.limit(MAX_SETTING_ROWS))][::-1]
-    settings: Sequence[StateChange] = [
+    settings: list[StateChange] = [
         (before, after)
-        for before, after in pairwise(rows)
-        if before.state == after.state
-        and asked.wants(after)
-        and any(differences(before.attributes, after.attributes))
+        for before, after in pairs
+        if before.state == after.state and any(differences(before.attributes, after.attributes))
     ]
     most = asked.most if asked.start is not None else MAX_SETTINGS
     return sorted([*changed, *settings[-most:]], key=lambda change: happened_at(change[1]))
@@ -228,7 +210,6 @@ def _context(row: Row[Any]) -> Context:
 
 
 def _object(text: str | None) -> Mapping[str, Any]:
-    """Return stored JSON, empty where there is none or it cannot be read."""
     try:
         return json_loads_object(text) if text else {}
     except JSON_DECODE_EXCEPTIONS:
@@ -238,14 +219,8 @@ def _object(text: str | None) -> Mapping[str, Any]:
 type Facts = dict[str, JsonValueType]
 """A cause: `scene`, `script`, `automation` and its `trigger`; `by` whom, `asked_by`, `in` and `planned`."""
 
-VOICE: Final = frozenset({"assist_satellite", "conversation"})
-"""Domains of entities that change when somebody speaks to them."""
-LATE: Final = 1.0
-"""Seconds that an event may be stored after the change that belongs to it."""
 SAME_MOMENT: Final = 1.0
-"""Seconds between a change of the state and its last update within which both have one cause."""
-MOST_NOT_DONE: Final = 3
-"""Automations that did nothing and are told."""
+"""Seconds between a change and what belongs to it."""
 PRIVATE: Final = frozenset({"person", "device_tracker"})
 """Domains that follow where people are: nobody brings their changes about."""
 REPORTING: Final = frozenset({"binary_sensor", "sensor", "event"})
@@ -259,9 +234,6 @@ TRIGGERS: Final = frozenset(
 NAME_CHARS: Final = 40
 LASTING: Final = frozenset({"device_class", "unit_of_measurement", "options", "friendly_name"})
 """Attributes that are the same for all states of an entity."""
-YOU: Final = "you"
-NOBODY: Final = "not through Home Assistant: by hand at the device, in its own app, or by itself"
-SOMEBODY: Final = "a member of the household"
 CONNECTED: Final = "an integration or an app that is connected to Home Assistant"
 NOT_EXPOSED: Final = "not exposed"
 ANOTHER: Final = "another text"
@@ -310,7 +282,7 @@ async def async_explain(
         if before is None and not cause and after.entity_id not in explained:
             continue  # it may be from the last start, which nobody brought about
         if not cause and after.domain not in REPORTING:
-            cause = {"by": NOBODY}
+            cause = {"by": "not through Home Assistant: by hand at the device, in its own app, or by itself"}
         told: Facts = {"at": format_local(happened_at(after)), "change": viewer.difference(before, after)}
         explained.setdefault(after.entity_id, []).append((happened_at(after), told | cause))
     return explained
@@ -349,36 +321,21 @@ class Viewer(NamedTuple):
         actions: Mapping[str, RecordedAction],
     ) -> Facts:
         """Return what brought a change about, in its context and in that which set this one off."""
-        context, at = after.context, happened_at(after) + LATE
+        context, at = after.context, happened_at(after) + SAME_MOMENT
         parent = context.parent_id or ""
         happened = [each for each in happenings.get(context.id, ()) if happened_at(each) <= at]
         above = [each for each in happenings.get(parent, ()) if happened_at(each) <= at]
         events = [each for each in happened if isinstance(each, Event)]
         facts: Facts = {}
-        changed = {after.entity_id}
-        for state in (each for each in happened if isinstance(each, State)):
+        for state in (each for each in happened if isinstance(each, State) and each.domain == "scene"):
             now = self.run.hass.states.get(state.entity_id)
-            members = now.attributes.get(ATTR_ENTITY_ID) if now else None
-            if isinstance(members, list | tuple | set | frozenset) and after.entity_id in members:
-                changed.add(state.entity_id)
-                if state.domain == "scene":
-                    facts["scene"] = self.name(state.entity_id)
+            if now and after.entity_id in now.attributes.get(ATTR_ENTITY_ID, ()):
+                facts["scene"] = self.name(state.entity_id)
         ran: Mapping[str, Any] = next((event.data for event in events if event.event_type == TRIGGERED), {})
         automation = str(ran.get(ATTR_ENTITY_ID) or "")
         scripts = [str(event.data.get(ATTR_ENTITY_ID)) for event in events if event.event_type == STARTED]
         if scripts:
-            from homeassistant.components import script  # noqa: PLC0415
-
-            # A script beside an automation is told if it names what changed, or its area or device.
-            hass, registry, ids = self.run.hass, er.async_get(self.run.hass), set[str | None](changed)
-            for entity_id in changed:
-                record, entry = self.run.house.entities.get(entity_id), registry.async_get(entity_id)
-                ids |= {record.area_id if record else None, entry.device_id if entry else None}
-            for key in reversed(scripts):
-                used = (script.entities_in_script, script.areas_in_script, script.devices_in_script)
-                if not automation or any(not ids.isdisjoint(get(hass, key)) for get in used):
-                    facts["script"] = self.name(key)
-                    break
+            facts["script"] = ", ".join(dict.fromkeys(map(self.name, scripts)))
         if automation:
             facts["automation"] = self.name(automation)
         source = str(ran.get("source") or "")
@@ -417,7 +374,7 @@ class Viewer(NamedTuple):
         contexts = [context, *(each.context for each in (*happened, *above))]
         user_id = next((each.user_id for each in contexts if each.user_id), None)
         if action is not None:
-            facts: Facts = {"by": YOU, "asked_by": self.person(action.user_id or user_id)}
+            facts: Facts = {"by": "you", "asked_by": self.person(action.user_id or user_id)}
             if action.planned is not None:
                 facts["planned"] = True
             device = dr.async_get(self.run.hass).async_get(action.device_id) if action.device_id else None
@@ -431,8 +388,9 @@ class Viewer(NamedTuple):
             return {"by": "the voice assistant", "asked_by": self.person(user_id)}
         if user_id is not None:
             return {"by": self.person(user_id)}
-        for state in (each for each in happened if isinstance(each, State) and each.domain in VOICE):
-            return {"by": f"somebody at the voice assistant {self.name(state.entity_id)}"}
+        for each in happened:  # these change when somebody speaks to them
+            if isinstance(each, State) and each.domain in ("assist_satellite", "conversation"):
+                return {"by": f"somebody at the voice assistant {self.name(each.entity_id)}"}
         is_called = any(event.event_type == EVENT_CALL_SERVICE for event in events)
         if is_called and not above and not any(event.event_type == TRIGGERED for event in events):
             return {"by": CONNECTED}
@@ -445,7 +403,7 @@ class Viewer(NamedTuple):
         if user_id in self.accounts and self.accounts[user_id] is None:
             return CONNECTED
         if not self.names_people:
-            return SOMEBODY
+            return "a member of the household"
         name = next((person.name for person in persons(self.run.hass) if person.user_id == user_id), None)
         if name is None:
             account = self.accounts.get(user_id)
@@ -480,18 +438,17 @@ class Viewer(NamedTuple):
         return ", ".join(f"{name} {values}" for name, values in differences(old, new)) or now
 
 
-async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idle: bool) -> list[Facts]:
+async def _async_not_done(viewer: Viewer, entity_id: str, since: float, *, with_idle: bool) -> list[Facts]:
     """Return the automations that use an entity and are off, or whose conditions stopped them since a time.
 
     With `with_idle` also those that were not triggered at all.
     """
-    hass = run.hass
+    hass = viewer.run.hass
     if "automation" not in hass.config.components:
         return []
     from homeassistant.components.automation import automations_with_entity  # noqa: PLC0415
     from homeassistant.components.trace.util import async_list_traces  # noqa: PLC0415
 
-    viewer = await async_viewer(run)
     idle: list[Facts] = []
     stopped: list[tuple[float, Facts]] = []
     for state in filter(None, map(hass.states.get, automations_with_entity(hass, entity_id))):
@@ -517,30 +474,21 @@ async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idl
             at: Facts = {"at": format_local(started), "stopped_by": "its conditions"}
             stopped.append((started, facts | at | ({"trigger": trigger} if trigger else {})))
     stopped.sort(key=lambda pair: pair[0])
-    return [*idle, *(facts for _started, facts in stopped)][-MOST_NOT_DONE:]
+    return [*idle, *(facts for _started, facts in stopped)][-3:]
 
 
 MAX_ENTITIES: Final = 5
 """Entities whose changes are explained at once."""
 AROUND: Final = timedelta(minutes=30)
 """Time before and after a moment within which a change belongs to it."""
-LATELY: Final = timedelta(days=1)
-"""How long ago an automation may have been stopped if no period is asked about."""
-MOST_ALONE: Final = 4
-"""Changes that are told of one entity where no period is asked about."""
-MOST_IN_PERIOD: Final = 10
 MOST_IN_HOME: Final = 12
 """Devices of which the last change is told where none is asked about."""
 MOST_LOOKED_AT: Final = 24
 """Devices whose changes are read for that; not all of them have changed."""
-MOST_EACH: Final = 2
-"""Changes that are told of each of several entities."""
 FOLLOWS: Final = (
     "nobody sets this: it follows where a person or a device is. What people did: ask without a target"
 )
-MEASURED: Final = "a measurement, which nobody sets"
 NO_CHANGE: Final = "no change of this kind is recorded in this time"
-NOTHING: Final = "no change of this kind is recorded"
 
 
 async def async_why(
@@ -561,7 +509,7 @@ async def async_why(
             entity_id=record.entity_id,
             start=period.start.timestamp() if period else None,
             end=(period.end if period else dt_util.utcnow()).timestamp(),
-            most=MOST_EACH if len(members) > 1 else MOST_IN_PERIOD if period else MOST_ALONE,
+            most=2 if len(members) > 1 else 6,
             fits=partial(wanted, record) if wanted else None,
         )
         for record, _state in members
@@ -577,18 +525,19 @@ async def async_why(
     why: Report = {}
     for record, state in members:
         why[record.entity_id] = [facts for _at, facts in explained.get(record.entity_id, ())] or [
-            NO_CHANGE if period else NOTHING
+            NO_CHANGE if period else "no change of this kind is recorded"
         ]
         if record.domain in PRIVATE:
             why[record.entity_id] = [FOLLOWS]
         elif record.domain == "sensor" and as_number(state.state) is not None:
-            why[record.entity_id] = [MEASURED]
+            why[record.entity_id] = ["a measurement, which nobody sets"]
     answer["why"] = why
     if len(members) == 1:
-        (record, _state), begin = members[0], period.start if period else dt_util.utcnow() - LATELY
+        (record, _state), begin = members[0], period.start if period else dt_util.utcnow() - timedelta(days=1)
         is_idle = not explained and record.domain not in PRIVATE
-        if stopped := await async_not_done(run, record.entity_id, begin.timestamp(), with_idle=is_idle):
-            answer["not_done"] = list(stopped)
+        viewer, since = await async_viewer(run), begin.timestamp()
+        if not_done := await _async_not_done(viewer, record.entity_id, since, with_idle=is_idle):
+            answer["not_done"] = [*not_done]
         if rule := await _async_rule(run, record):
             answer["rule"] = rule
     if len(found) > len(members):
@@ -597,6 +546,7 @@ async def async_why(
 
 
 async def _async_rule(run: ToolRun, record: EntityRecord) -> str | None:
+    """Return the rule of the household that forbids the speaker an action of an entity."""
     for service in sorted({str(action.service) for action in DOMAINS[record.domain].actions.values()}):
         call = ServiceCall(domain=record.domain, service=service, entity_ids=(record.entity_id,))
         try:
@@ -631,10 +581,6 @@ async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping
     told = sorted(explained.items(), key=lambda item: item[1][-1][0])
     answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
     answer["why"] = {key: changes[-1][1] for key, changes in told[-MOST_IN_HOME:]} or NO_CHANGE
-    if len({record.area_id for record, _state in found}) == 1:
-        first = next((record for record, _state in found if DOMAINS[record.domain].actions), None)
-        if first and (rule := await _async_rule(run, first)):
-            answer["rule"] = rule
     if (left := len(told) - MOST_IN_HOME) > 0 or len(changed) > MOST_LOOKED_AT:
         answer["more"] = f"{max(left, 1)} or more earlier; ask about a kind or an area"
     return answer

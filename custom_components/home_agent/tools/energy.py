@@ -3,32 +3,27 @@
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Any, Final, Literal, NamedTuple, override
 
 import probatio
 
-from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT, PERCENTAGE, UnitOfEnergy, UnitOfPower, UnitOfVolume
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.const import UnitOfEnergy
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
-from homeassistant.util.unit_conversion import PowerConverter
-from homeassistant.util.unit_system import METRIC_SYSTEM
 
 from ..database import DatabaseError, async_read_database
 from ..errors import PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import HouseSnapshot
-from ..texts import as_number, clean
+from ..texts import clean
 from ..timespans import format_local
-from ..when import Period, forms, read_period
+from ..when import Period, read_period
 from .base import HomeAgentTool, ToolRun
 from .query.past import tidy
 from .resolving.resolver import texts
 
 ENERGY: Final = "energy"
-MANAGER: Final = "energy_manager"
-"""Where Home Assistant keeps the manager of the preferences."""
 KINDS: Final = ("grid", "solar", "battery", "gas", "water")
 
 
@@ -36,17 +31,12 @@ class EnergySource(NamedTuple):
     """A source with the ids of its statistics; empty where it has none."""
 
     kind: str
-    name: str = ""
     taken: str = ""
     """From the grid, the sun, the battery, the gas or the water meter."""
     given: str = ""
     """To the grid or the battery."""
     cost: str = ""
     earned: str = ""
-    rate: str = ""
-    """The power now; positive if it is taken."""
-    level: str = ""
-    """The charge of a battery in percent."""
 
 
 class Preferences(NamedTuple):
@@ -74,10 +64,9 @@ async def async_load(hass: HomeAssistant) -> None:
         await async_get_manager(hass)
 
 
-@callback
 def preferences(hass: HomeAssistant) -> Preferences:
     """Return what the dashboard counts, empty where it is not configured or not loaded."""
-    data = getattr(hass.data.get(MANAGER), "data", None)
+    data = getattr(hass.data.get("energy_manager"), "data", None)
     if not isinstance(data, Mapping) or ENERGY not in hass.config.components:
         return Preferences()
     costs: Mapping[str, str] = (hass.data.get(ENERGY) or {}).get("cost_sensors", {})
@@ -88,13 +77,10 @@ def preferences(hass: HomeAssistant) -> Preferences:
             # Home Assistant calculates a cost itself where there is a price and no statistic.
             source = EnergySource(
                 kind=each["type"],
-                name=each.get("name") or "",
                 taken=taken,
                 given=given,
                 cost=each.get("stat_cost") or costs.get(taken, ""),
                 earned=each.get("stat_compensation") or (costs.get(given, "") if given else ""),
-                rate=each.get("stat_rate") or "",
-                level=each.get("stat_soc") or "",
             )
             sources.append(source)
     return Preferences(sources, data.get("device_consumption") or ())
@@ -102,67 +88,43 @@ def preferences(hass: HomeAssistant) -> Preferences:
 
 NOW: Final = timedelta(seconds=5)
 """A period that ends so shortly before now is not over."""
-_PREVIOUS: Final = frozenset({"previous", "before", "prior", "preceding", "earlier"})
-"""Words with which models ask for the period before."""
-_LAST: Final = frozenset({"last", "true", "yes", "last period"})
-"""Whole texts that mean the same; as words they are part of a name such as last week."""
-WEEK: Final = timedelta(days=7)
 FEW_DAYS: Final = timedelta(days=3)
 """Periods below this length are read by the hour, as the dashboard does."""
-LONG: Final = timedelta(days=36)
-"""Whole months from this length on are read by the month."""
 
-type StepLength = Literal["hour", "day", "month"]
-"""The steps in which the dashboard reads a period."""
+type StepLength = Literal["hour", "day"]
 
 
-def read_periods(text: str, compare: str, now: datetime, language: str) -> list[tuple[Period, StepLength]]:
+def read_periods(text: str, compare: str, now: datetime, language: str) -> list[Period]:
     """Return a period, and the one to compare it with, as much of it as has passed of the first one.
 
-    What names no period means the days before, of which each is told. Raises ValidationError.
+    What names no other period means the days before, or the month. Raises ValidationError.
     """
     period, closes = _read_period(text, now, language)
-    periods = [(period, _steps_of(period, closes))]
     if not compare:
-        return periods
-    asked = [*forms(compare, language, past=True)]
-    if _LAST.isdisjoint(asked) and _PREVIOUS.isdisjoint(word for form in asked for word in form.split()):
-        try:
-            other, other_closes = _read_period(compare, now, language)
-        except ValidationError:  # "usual", in any language
-            day = dt_util.start_of_local_day(dt_util.as_local(period.start))
-            return [*periods, (Period(day - WEEK, day), "day")]
-    else:
-        other, other_closes = period, closes
-    if (other.start, other.end) == (period.start, period.end):
-        start, end = period.start, dt_util.as_local(closes)
-        midnight, days = dt_util.start_of_local_day(start), max(end.date() - start.date(), timedelta(days=1))
-        if start != midnight:  # the same hours of an earlier day
-            start, other_closes = start - days, end - days
-        elif start.day == end.day == 1 and end > start:
-            months = 12 * (end.year - start.year) + end.month - start.month
-            year, month = divmod(12 * start.year + start.month - 1 - months, 12)
-            first = start.date().replace(year=year, month=month + 1)
-            start, other_closes = dt_util.start_of_local_day(first), start
-        else:
-            start, other_closes = dt_util.start_of_local_day(start.date() - days), start
-        other = Period(start, other_closes)
+        return [period]
+    try:
+        other, _closes = _read_period(compare, now, language)
+    except ValidationError:  # "previous", "usual", in any language
+        other = period
+    start, end = period.start, dt_util.as_local(period.end)
+    if (other.start, other.end) == (start, period.end):
+        days = max((dt_util.as_local(closes).date() - start.date()).days, 1)
+        before = start - timedelta(days=days)
+        if start.day == dt_util.as_local(closes).day == 1:
+            before = (start - timedelta(days=1)).replace(day=1)
+        # The end of the hours of an earlier day is not the beginning of these.
+        other = Period(before, start if start == dt_util.start_of_local_day(start) else end - start + before)
     if now - period.end < NOW:
-        # On the clock, not in hours that have passed: noon is noon, also when clocks are changed.
-        begin, end = (dt_util.as_local(each).replace(tzinfo=None) for each in (period.start, period.end))
-        until = dt_util.as_local(other.start) + (end - begin)
-        other = Period(other.start, min(other.end, until.replace(minute=0, second=0, microsecond=0)))
+        # Both are local, so that noon is noon, also when clocks are changed.
+        passed = (end - start + other.start).replace(minute=0, second=0, microsecond=0)
+        other = Period(other.start, min(dt_util.as_local(other.end), passed))
     if other.end <= other.start:
         raise ValidationError("compare: no full hour has passed to compare; give an earlier period")
-    ends_within_day = dt_util.as_local(other.end) != dt_util.start_of_local_day(other.end)
-    return [*periods, (other, "hour" if ends_within_day else _steps_of(other, other_closes))]
+    return [period, other]
 
 
 def _read_period(text: str, now: datetime, language: str) -> tuple[Period, datetime]:
-    """Return a period of whole hours or days, and its end, or that of the day, week or month that it is.
-
-    The dashboard shows all of a month that has begun.
-    """
+    """Return a period from a full hour or midnight on, and the end of the day, week or month that it is."""
     period = read_period(text, language, now, "period")
     start = dt_util.as_local(period.start)
     if period.length >= timedelta(days=2):
@@ -172,24 +134,8 @@ def _read_period(text: str, now: datetime, language: str) -> tuple[Period, datet
     return Period(start, period.end), period.closes or period.end
 
 
-def _steps_of(period: Period, end: datetime) -> StepLength:
-    """Return the steps in which a period is read; `end` is that of the day, week or month."""
-    ends = dt_util.as_local(period.start), dt_util.as_local(end)
-    is_months = all(local == dt_util.start_of_local_day(local.replace(day=1)) for local in ends)
-    length = end - period.start
-    if length >= LONG and is_months:
-        return "month"
-    return "day" if length >= FEW_DAYS else "hour"
-
-
-READ_SECONDS: Final = 20.0
-TINY: Final = timedelta(microseconds=1)
-ROLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "grid": ("from_grid", "to_grid"),
-    "battery": ("from_battery", "to_battery"),
-    "solar": ("solar",),
-}
-"""What a source of each kind takes and gives."""
+SIGNS: Final[Mapping[str, tuple[int, int]]] = {"grid": (1, -1), "battery": (1, -1), "solar": (1, 0)}
+"""What the home uses of what a source of electricity gives, and of what it takes."""
 
 
 class Counted(NamedTuple):
@@ -198,7 +144,7 @@ class Counted(NamedTuple):
     period: Period
     step: StepLength
     amounts: Mapping[str, Mapping[float, float]]
-    """By statistic, by the beginning of each hour, day or month; statistics without any are left out."""
+    """By statistic, by the beginning of each hour or day; statistics without any are left out."""
     units: Mapping[str, str]
     """By statistic."""
 
@@ -207,117 +153,66 @@ class Counted(NamedTuple):
         sums = [sum(self.amounts[each].values()) for each in statistics if each in self.amounts]
         return sum(sums) if sums else None
 
-    def flows(self, wanted: Preferences) -> dict[float, dict[str, float]]:
-        """Return how the electricity was used, in kWh, by the beginning of each hour, day or month.
-
-        The order is the dashboard's: solar goes to the battery, to the grid, and then to the home; the
-        battery goes to the grid, then to the home; the grid to the battery, then to the home.
-        """
-        flows: dict[float, dict[str, float]] = {}
+    def used(self, wanted: Preferences) -> dict[float, float]:
+        """Return the electricity that was used, by the beginning of each hour or day."""
+        used: dict[float, float] = {}
         for source in wanted.sources:
-            for role, statistic in zip(
-                ROLES.get(source.kind, ()), (source.taken, source.given), strict=False
-            ):
+            signs = SIGNS.get(source.kind, ())
+            for sign, statistic in zip(signs, (source.taken, source.given), strict=False):
                 for at, amount in self.amounts.get(statistic, {}).items():
-                    left = flows.setdefault(at, {each: 0.0 for roles in ROLES.values() for each in roles})
-                    left[role] += amount
-        return {at: _flow(left) for at, left in sorted(flows.items())}
-
-
-def _flow(counted: Mapping[str, float]) -> dict[str, float]:
-    left = {role: max(0.0, amount) for role, amount in counted.items()}
-    used = left["from_grid"] + left["solar"] + left["from_battery"] - left["to_grid"] - left["to_battery"]
-    left["home"] = max(0.0, used)
-    _move(left, "from_grid", "to_battery", max(0.0, left["from_grid"] - left["home"]))
-    at_home = _move(left, "solar", "to_battery")
-    _move(left, "solar", "to_grid")
-    _move(left, "from_battery", "to_grid")
-    _move(left, "from_grid", "to_battery")
-    at_home += _move(left, "solar", "home")
-    _move(left, "from_battery", "home")
-    return {"used": used, "solar_at_home": at_home, "used_grid": _move(left, "from_grid", "home")}
-
-
-def _move(left: dict[str, float], source: str, target: str, limit: float = float("inf")) -> float:
-    amount = min(left[source], left[target], limit)
-    left[source] -= amount
-    left[target] -= amount
-    return amount
+                    used[at] = used.get(at, 0.0) + sign * amount
+        return {at: max(0.0, amount) for at, amount in sorted(used.items())}
 
 
 async def async_counted(
-    hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, StepLength]]
+    hass: HomeAssistant, wanted: Preferences, periods: Sequence[Period], now: datetime
 ) -> list[Counted]:
     """Return what was counted in some periods.
 
     Raises ToolExecutionError if there are no statistics to read.
     """
+    from homeassistant.components.recorder.statistics import (  # noqa: PLC0415
+        async_list_statistic_ids,
+        statistics_during_period,
+    )
 
-    def read() -> list[Counted]:
-        from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
+    money = {each for source in wanted.sources for each in (source.cost, source.earned) if each}
+    statistics = wanted.meters() | money | {device["stat_consumption"] for device in wanted.devices}
+    convert = {ENERGY: str(UnitOfEnergy.KILO_WATT_HOUR)}
 
-        units = _units(hass, wanted)
-        money = {each for source in wanted.sources for each in (source.cost, source.earned) if each}
-        statistics = wanted.meters() | money | {device["stat_consumption"] for device in wanted.devices}
+    def read(units: Mapping[str, str]) -> list[Counted]:
         counted: list[Counted] = []
-        for period, step in periods:
-            amounts: dict[str, dict[float, float]] = {}
-            for unit in dict.fromkeys(("", *units.values())):
-                ids = {each for each in statistics if units.get(each, "") == unit}
-                convert = {"energy": str(UnitOfEnergy.KILO_WATT_HOUR)}
-                if unit and unit != UnitOfEnergy.KILO_WATT_HOUR:
-                    convert["volume"] = unit
-                # The end of a day would be taken for the beginning of the next one.
-                start, end = dt_util.as_utc(period.start), dt_util.as_utc(period.end) - TINY
-                if not ids:
-                    continue
-                rows = statistics_during_period(hass, start, end, ids, step, convert, {"change"})
-                for statistic, changes in rows.items():
-                    by_time = {row["start"]: row.get("change") for row in changes}
-                    known = {at: each for at, each in by_time.items() if each is not None}
-                    amounts |= {statistic: known} if known else {}
-            counted.append(Counted(period=period, amounts=amounts, units=units, step=step))
+        for period in periods:
+            is_of_days = period.end == dt_util.start_of_local_day(period.end) or now - period.end < NOW
+            step: StepLength = "day" if period.length >= FEW_DAYS and is_of_days else "hour"
+            # The end of a day would be taken for the beginning of the next one.
+            start, end = dt_util.as_utc(period.start), dt_util.as_utc(period.end) - timedelta(microseconds=1)
+            rows = statistics_during_period(hass, start, end, statistics, step, convert, {"change"})
+            amounts = {
+                statistic: {row["start"]: each for row in changes if (each := row.get("change")) is not None}
+                for statistic, changes in rows.items()
+            }
+            amounts = {statistic: known for statistic, known in amounts.items() if known}
+            counted.append(Counted(period, step, amounts, units))
         return counted
 
     try:
-        async with asyncio.timeout(READ_SECONDS):
-            return await async_read_database(hass, read)
+        async with asyncio.timeout(20.0):
+            listed = await async_list_statistic_ids(hass, statistics)
+            units = {
+                each["statistic_id"]: convert.get(each["unit_class"], each["display_unit_of_measurement"])
+                for each in listed
+            }
+            return await async_read_database(hass, read, units)
     except TimeoutError as err:
         raise ToolExecutionError("The recorder's database did not answer in time") from err
     except DatabaseError as err:
         raise ToolExecutionError(str(err)) from err
 
 
-def _units(hass: HomeAssistant, wanted: Preferences) -> dict[str, str]:
-    """Return the units in which the dashboard shows gas and water, by statistic."""
-    from homeassistant.components.recorder.statistics import get_metadata  # noqa: PLC0415
-
-    is_metric = hass.config.units.length_unit == METRIC_SYSTEM.length_unit
-    units: dict[str, str] = {}
-    for kind, metric, other in (
-        ("gas", UnitOfVolume.CUBIC_METERS, UnitOfVolume.CUBIC_FEET),
-        ("water", UnitOfVolume.LITERS, UnitOfVolume.GALLONS),
-    ):
-        ids = {source.taken for source in wanted.of(kind) if source.taken}
-        metas = [meta for _id, meta in get_metadata(hass, statistic_ids=ids).values()] if ids else []
-        stored = {str(meta.get("unit_of_measurement")) for meta in metas}
-        unit = str(metric if is_metric else other)
-        if any(meta.get("unit_class") == ENERGY for meta in metas):
-            unit = UnitOfEnergy.KILO_WATT_HOUR
-        elif len(stored) == 1 and stored <= set(UnitOfVolume):
-            unit = stored.pop()
-        units |= dict.fromkeys(ids, unit)
-    return units
-
-
-MOST_DEVICES: Final = 10
 MOST_DAYS: Final = 8
 """Days that are told one by one; of more, the highest and the lowest."""
 NAME_CHARS: Final = 40
-UNTIL: Final = "counted until the last full hour"
-NO_PRICE: Final = "no price is set in the Energy dashboard"
-HIDDEN: Final = "other devices, not exposed"
-METER: Final = {"grid": "electricity"}
 
 type Figures = dict[str, JsonValueType]
 
@@ -333,51 +228,42 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
     late = dt_util.utc_from_timestamp(begins) - dt_util.as_utc(period.start)
     if late >= timedelta(hours=1 if counted.step == "hour" else 24):
         answer["known_since"] = format_local(begins)
-    flows: dict[float, dict[str, float]] = {}
-    if not wanted.meters(ROLES).isdisjoint(counted.amounts):
-        flows = counted.flows(wanted)
-        names = ("used", "solar_at_home", "used_grid")
-        used, at_home, bought = (sum(flow[name] for flow in flows.values()) for name in names)
-        grid, solar, battery = wanted.of("grid"), wanted.of("solar"), wanted.of("battery")
-        told: Figures = {"used": _kwh(max(0.0, used))}
-        parts = (
-            ("from_grid", [source.taken for source in grid]),
-            ("sold_to_grid", [source.given for source in grid]),
-            ("solar_made", [source.taken for source in solar]),
-            ("battery_charged", [source.given for source in battery]),
-            ("battery_gave", [source.taken for source in battery]),
-        )
-        for name, statistics in parts:
-            if (amount := counted.total(statistics)) is not None:
-                told[name] = _kwh(amount)
-        made = counted.total(source.taken for source in solar)
-        if made:
-            told["solar_used_at_home"] = f"{min(1.0, at_home / made):.0%}"
-        if made is not None and used > 0 and grid:
-            told["self_sufficient"] = f"{max(0.0, 1 - bought / used):.0%}"
+    used = counted.used(wanted) if not wanted.meters(SIGNS).isdisjoint(counted.amounts) else {}
+    if used:
+        total, grid = sum(used.values()), wanted.of("grid")
+        told: Figures = {"used": _kwh(total)}
+        amounts = {
+            "from_grid": counted.total(source.taken for source in grid),
+            "sold_to_grid": counted.total(source.given for source in grid),
+            "solar_made": counted.total(source.taken for source in wanted.of("solar")),
+            "battery_charged": counted.total(source.given for source in wanted.of("battery")),
+            "battery_gave": counted.total(source.taken for source in wanted.of("battery")),
+        }
+        told |= {name: _kwh(amount) for name, amount in amounts.items() if amount is not None}
+        if made := amounts["solar_made"]:
+            told["solar_used_at_home"] = f"{max(0.0, 1 - (amounts['sold_to_grid'] or 0.0) / made):.0%}"
+        if made is not None and total and grid:
+            told["self_sufficient"] = f"{max(0.0, 1 - (amounts['from_grid'] or 0.0) / total):.0%}"
         if any(source.taken for source in grid):
             told["cost"] = _cost(run.hass, grid, counted)
         if (earned := counted.total(source.earned for source in grid)) is not None:
             told["earned"] = _money(run.hass, earned)
             if (cost := counted.total(source.cost for source in grid)) is not None:
                 told["net_cost"] = _money(run.hass, cost - earned)
-        if len(tariffs := [source for source in grid if source.taken in counted.amounts]) > 1:
-            rows: Figures = {}
-            for number, source in enumerate(tariffs, 1):
-                amount, price = counted.total([source.taken]), counted.total([source.cost])
-                name = clean(source.name, NAME_CHARS) or f"meter {number}"
-                rows[name] = _kwh(amount or 0.0) + ("" if price is None else f", {_money(run.hass, price)}")
-            told["tariffs"] = rows
         answer["electricity"] = told
     for kind in ("gas", "water"):
-        sources = wanted.of(kind)
-        if (amount := counted.total(source.taken for source in sources)) is not None:
-            unit = counted.units.get(sources[0].taken, "")
-            answer[kind] = {"used": f"{tidy(amount)} {unit}", "cost": _cost(run.hass, sources, counted)}
-    if devices := _devices(run, wanted, counted, flows):
+        sources = [source for source in wanted.of(kind) if source.taken in counted.amounts]
+        by_unit: dict[str, float] = {}
+        for source in sources:
+            unit = counted.units.get(source.taken, "")
+            by_unit[unit] = by_unit.get(unit, 0.0) + (counted.total([source.taken]) or 0.0)
+        if sources:
+            read = " and ".join(f"{tidy(amount)} {unit}" for unit, amount in by_unit.items())
+            answer[kind] = {"used": read, "cost": _cost(run.hass, sources, counted)}
+    if devices := _devices(run, wanted, counted):
         answer["devices"] = devices
-    if counted.step == "day" and flows:
-        by_day = {format_local(at).split()[0]: max(0.0, flow["used"]) for at, flow in flows.items()}
+    if counted.step == "day" and used:
+        by_day = {format_local(at).split()[0]: amount for at, amount in used.items()}
         days: Figures = {day: _kwh(amount) for day, amount in by_day.items()}
         if len(by_day) > MOST_DAYS:
             highest, lowest = max(by_day, key=by_day.__getitem__), min(by_day, key=by_day.__getitem__)
@@ -391,13 +277,10 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
 
 
 def _cost(hass: HomeAssistant, sources: Iterable[EnergySource], counted: Counted) -> str:
-    """Return the cost of sources; a source without a price is named as such."""
-    listed = [source for source in sources if source.taken]
-    cost = counted.total(source.cost for source in listed)
-    if cost is None:
-        return "no cost is counted in this period" if any(one.cost for one in listed) else NO_PRICE
-    free = any(one.taken in counted.amounts and one.cost not in counted.amounts for one in listed)
-    return f"{_money(hass, cost)}{', without the meters that have no price' if free else ''}"
+    if (cost := counted.total(source.cost for source in sources)) is not None:
+        return _money(hass, cost)
+    has_price = any(source.cost for source in sources if source.taken)
+    return "no cost is counted in this period" if has_price else "no price is set in the Energy dashboard"
 
 
 def _kwh(amount: float) -> str:
@@ -408,68 +291,25 @@ def _money(hass: HomeAssistant, amount: float) -> str:
     return f"{amount:.2f} {hass.config.currency}"
 
 
-def _devices(
-    run: ToolRun, wanted: Preferences, counted: Counted, flows: Mapping[float, dict[str, float]]
-) -> Figures:
-    """Return the devices that used most, and what no device accounts for.
-
-    A device is named if one of its entities is exposed.
-    """
-    registry, totals = er.async_get(run.hass), dict[str, float]()
-    devices = {device["stat_consumption"]: device for device in wanted.devices}
-    for statistic in devices:
-        if (amount := counted.total([statistic])) is not None:
-            totals[statistic] = amount
-    told: Figures = {}
-    hidden, further, measured = 0.0, 0.0, 0.0
-    for statistic, amount in sorted(totals.items(), key=lambda pair: -pair[1]):
-        device, entry = devices[statistic], registry.async_get(statistic)
-        # The consumption of any other device is part of another one's.
-        apart = amount if device.get("included_in_stat") not in totals else 0.0
-        measured += apart
-        ids = [statistic]
+def _devices(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
+    """Return what the devices used that count most; one is named if one of its entities is exposed."""
+    registry, used, others = er.async_get(run.hass), dict[str, float](), 0.0
+    rows = [(counted.total([device["stat_consumption"]]) or 0.0, device) for device in wanted.devices]
+    for amount, device in sorted(rows, key=lambda row: -row[0]):
+        statistic = device["stat_consumption"]
+        entry, ids = registry.async_get(statistic), [statistic]
         if entry is not None and entry.device_id is not None:
-            others = er.async_entries_for_device(registry, entry.device_id)
-            ids += [other.entity_id for other in others]
+            ids += [other.entity_id for other in er.async_entries_for_device(registry, entry.device_id)]
         shown = next((entity_id for entity_id in ids if run.reader.sees(entity_id)), None)
-        if shown is None:
-            hidden += apart
-        elif len(told) < MOST_DEVICES:
+        if shown is None or len(used) == 10:
+            others += amount
+        elif statistic in counted.amounts:
             record = run.house.entities.get(shown)
             name = clean(device.get("name") or (record.name if record else statistic), NAME_CHARS)
-            numbered = (f"{name} {number}" if number > 1 else name for number in count(1))
-            told[next(each for each in numbered if each not in told)] = _kwh(amount)
-        else:
-            further += apart
-    if further:
-        told["further devices"] = _kwh(further)
-    if hidden:
-        told[HIDDEN] = _kwh(hidden)
-    if totals and flows:
-        used = sum(flow["used"] for flow in flows.values())
-        told["not measured by device"] = _kwh(max(0.0, used - measured))
-    return told
-
-
-def _now(hass: HomeAssistant, wanted: Preferences) -> Figures:
-    """Return the power at this moment by where it comes from or goes to, and how full the batteries are."""
-    told: Figures = {}
-    for kind, names in ROLES.items():
-        powers: list[float] = []
-        for source in wanted.of(kind):
-            state = hass.states.get(source.rate) if source.rate else None
-            number = as_number(state.state) if state else None
-            unit = state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) if state else None
-            if number is not None and unit in PowerConverter.VALID_UNITS:
-                powers.append(PowerConverter.convert(number, unit, UnitOfPower.KILO_WATT))
-        if powers:
-            power = sum(powers)
-            told[names[-1] if power < 0 else names[0]] = f"{tidy(abs(power))} {UnitOfPower.KILO_WATT}"
-    states = [hass.states.get(source.level) for source in wanted.of("battery") if source.level]
-    levels = [level for state in states if state and (level := as_number(state.state)) is not None]
-    if levels:
-        told["battery_level"] = " and ".join(f"{level:.0f}{PERCENTAGE}" for level in levels)
-    return told
+            used[name] = used.get(name, 0.0) + amount
+    if others:
+        used["other devices"] = others
+    return {name: _kwh(amount) for name, amount in used.items()}
 
 
 SLOT_WORDS: Final[Mapping[str, str]] = {
@@ -477,7 +317,6 @@ SLOT_WORDS: Final[Mapping[str, str]] = {
     "history": "period",
     **dict.fromkeys(("compare_to", "compare_with", "comparison", "versus"), "compare"),
 }
-DEFAULT: Final = "today"
 
 
 class EnergyTool(HomeAgentTool):
@@ -492,7 +331,6 @@ class EnergyTool(HomeAgentTool):
 
     @override
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Return the period and what it is compared with; what models add beside it is not needed."""
         given = {slot: args.get(slot) for slot in ("period", "compare")}
         words = {slot: "previous" if value is True else value or "" for slot, value in given.items()}
         return {slot: said[0] for slot, value in words.items() if (said := texts(value))}
@@ -508,7 +346,6 @@ class EnergyTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Return the amounts of a period. Raises ValidationError and ToolExecutionError."""
         await async_load(run.hass)
         wanted = preferences(run.hass)
         lists = run.guard.policy.view.lists
@@ -516,24 +353,19 @@ class EnergyTool(HomeAgentTool):
             raise PermissionDenied("The person may not read all meters of the home here, so say that")
         if not wanted.sources and not wanted.devices:
             raise ValidationError("The Energy dashboard is not configured, so nothing is counted")
-        now = dt_util.utcnow()
-        periods = read_periods(
-            args.get("period") or DEFAULT, args.get("compare", ""), now, run.speaker.language
-        )
-        counted, *others = await async_counted(run.hass, wanted, periods)
-        is_open = now - counted.period.end < NOW
+        now, language = dt_util.utcnow(), run.speaker.language
+        periods = read_periods(args.get("period") or "today", args.get("compare", ""), now, language)
+        counted, *others = await async_counted(run.hass, wanted, periods, now)
         answer = figures(run, wanted, counted)
-        if is_open:
-            answer["until"] = UNTIL
+        if now - counted.period.end < NOW:
+            answer["until"] = "counted until the last full hour"
         missing: list[JsonValueType] = [
-            METER.get(kind, kind)
+            "electricity" if kind == "grid" else kind
             for kind in KINDS
             if (meters := wanted.meters((kind,))) and meters.isdisjoint(counted.amounts)
         ]
         if counted.amounts and missing:
             answer["nothing_counted_of"] = missing
-        if counted.amounts and is_open and (flowing := _now(run.hass, wanted)):
-            answer["now"] = flowing
         if others:
             answer["compared"] = figures(run, wanted, others[0])
         return answer

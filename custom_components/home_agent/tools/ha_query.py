@@ -1,7 +1,7 @@
 """ha_query: what the home is like now, and what it was like before."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from typing import Any, Final, override
 
@@ -16,13 +16,12 @@ from homeassistant.util.json import JsonValueType
 from ..context.kind_lines import is_active
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..knowledge.names import content_words, labels_in, squash
+from ..knowledge.names import labels_in, squash
 from ..knowledge.speaker import Speaker
-from ..knowledge.spoken_words import domain_words
-from ..safety.firewall.own_values import is_name, texts_in
+from ..safety.firewall.own_values import texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun
-from .causes import PRIVATE, Asked, async_explain, async_happened, async_why
+from .causes import Asked, async_explain, async_happened, async_why
 from .query.past import async_history
 from .query.present import ATTRIBUTES, COUNT_FROM, Member, StateQuestion, present, read_filter
 from .resolving.resolver import (
@@ -30,7 +29,6 @@ from .resolving.resolver import (
     NO_VALUE,
     SLOTS,
     Target,
-    mention,
     places_in_sentence,
     resolve,
     texts,
@@ -66,17 +64,12 @@ _CAUSES: Final = frozenset(
 """Names under which models ask who or what changed something."""
 _OUR_KEYS: Final = frozenset({"attribute", "counted", "error", "note", "now", "of", "unit"})
 """What a history says in our own words."""
-DOOR_CLASSES: Final = frozenset({"door", "garage_door", "opening"})
-"""Classes of sensors that tell whether a door is open."""
 MAX_ID, MAX_UNKNOWN = 60, 8
 """Characters of an unknown id, and how many of them are named."""
-SLICE: Final = 200
-"""Entities looked at before the event loop gets its turn."""
 KNOWLEDGE: Final = "retrieve_knowledge"
 """The tool for what is not exposed, which is built on this one."""
 TOLD_ELSEWHERE: Final = frozenset({"automation", "script", "scene"})
 """Domains whose entities are mostly not exposed, while texts about all of them can be found."""
-ELSEWHERE: Final = f"only exposed ones; {KNOWLEDGE} knows all of them"
 
 
 @cache
@@ -136,31 +129,14 @@ class QueryTool(HomeAgentTool):
 
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any] | None:
-        """Return the parameters with the slot for labels in a home that has some."""
         return with_labels() if labels_in(house) else None
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Answer one query; entities that the speaker may not see do not exist."""
-        target, language = Target.from_args(args), run.speaker.language
+        target = Target.from_args(args)
         history, said, why = args.get("history"), args.get("state"), bool(args.get("why"))
-        doors = bool((history and not why) or target.name)
-        is_broad = not (target.entity_id or target.name or target.domain or target.device_class)
-        is_whole = is_broad
-        try:
-            found = await async_found(target, run, with_doors=doors, everything=bool(said))
-        except ValidationError as err:
-            if not why or not str(err).startswith(NO_TARGET):
-                raise
-            # Why something happened, in a sentence only: what it names best, unless that are only people.
-            named = mention(run.hass, run.house, run.sentence, language)
-            found = await async_found(target, run, with_doors=doors, everything=True)
-            fits = {
-                record.entity_id: named.fit(record) for record, _ in found if record.domain not in PRIVATE
-            }
-            if best := max(fits.values(), default=0):
-                found = [member for member in found if fits.get(member[0].entity_id) == best]
-            is_whole = not (named.entity_ids or named.kinds)
+        is_whole = is_broad = not (target.entity_id or target.name or target.domain or target.device_class)
+        found = await async_found(target, run, everything=bool(said) or why)
         counted = read_filter(run.hass, said, found, broad=is_broad) if said else None
         asked = args.get(ATTRIBUTES, [])
         if why and is_whole and counted is None and len(found) > 1:
@@ -171,7 +147,7 @@ class QueryTool(HomeAgentTool):
         if why and not says_who:
             return await async_why(run, found, history or {}, counted)
         if history:
-            return await async_history(run.hass, found, asked, history, counted, language)
+            return await async_history(run.hass, found, asked, history, counted, run.speaker.language)
         question = StateQuestion(
             hass=run.hass,
             areas=run.house.areas,
@@ -188,12 +164,11 @@ class QueryTool(HomeAgentTool):
             for _at, facts in (await async_explain(run, [last], is_of_past=False)).get(entity_id, ()):
                 answer["changed_by"] = {key: facts[key] for key in facts if key not in ("at", "change")}
         if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):
-            answer["note"] = ELSEWHERE
+            answer["note"] = f"only exposed ones; {KNOWLEDGE} knows all of them"
         return answer
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return titles, messages and other free text of the entities."""
         if not isinstance(result, dict):
             return
         for part in (ATTRIBUTES, "history"):
@@ -202,14 +177,9 @@ class QueryTool(HomeAgentTool):
                 if isinstance(report, dict):
                     others = {key: value for key, value in report.items() if key not in _OUR_KEYS}
                     yield from texts_in(hass, entity_id, {part: others} if part == "history" else report)
-        for key in ("unknown_attributes", "known_attributes"):
-            names = result.get(key)
-            for name in names if isinstance(names, list) else ():
-                if not is_name(str(name)):
-                    yield str(name)
 
 
-async def async_found(target: Target, run: ToolRun, *, with_doors: bool, everything: bool) -> list[Member]:
+async def async_found(target: Target, run: ToolRun, *, everything: bool) -> list[Member]:
     """Return the entities that are meant, exposed and there, most telling first."""
     search = partial(
         find_all, run.house, target, speaker=run.speaker, sentence=run.sentence, everything=everything
@@ -220,16 +190,12 @@ async def async_found(target: Target, run: ToolRun, *, with_doors: bool, everyth
         if KNOWLEDGE in run.calls.tools and TOLD_ELSEWHERE.intersection(target.domain):
             raise ValidationError(f"{str(err)[:200]}. {KNOWLEDGE} knows those that are not exposed") from err
         raise
-    if with_doors:
-        # Before each lock the sensor of its door: a lock knows nothing of openings.
-        both = [each for record in records for each in (*_door_sensors(run.house, record), record)]
-        records = list({record.entity_id: record for record in both}.values())
     found: list[Member] = []
     for index, record in enumerate(records, 1):
         state = run.hass.states.get(record.entity_id)
         if state is not None and run.reader.sees(record.entity_id):
             found.append((record, state))
-        if index % SLICE == 0:
+        if index % 200 == 0:
             await asyncio.sleep(0)
     if not found:
         raise ValidationError("No entity that the assistant may see fits this query")
@@ -260,29 +226,7 @@ def find_all(
     )
 
 
-def _door_sensors(house: HouseSnapshot, lock: EntityRecord) -> Sequence[EntityRecord]:
-    """Return the sensors of the door of a lock: by device, by name, or the only one of its room."""
-    if lock.domain != "lock":
-        return ()
-    sensors = [
-        record
-        for record in (house.in_area(lock.area_id) if lock.area_id else house.entities.values())
-        if record.domain == "binary_sensor" and record.device_class in DOOR_CLASSES
-    ]
-    if own := [record for record in sensors if lock.device and record.device == lock.device]:
-        return own
-    kinds = domain_words()
-    doors = [{word for word in content_words(name) if kinds.get(word) != "lock"} for name in lock.names]
-    named = [
-        record
-        for record in sensors
-        if any(door and door <= {*content_words(name)} for door in doors for name in record.names)
-    ]
-    return named or (sensors if lock.area_id and len(sensors) == 1 else ())
-
-
 def _unknown_ids(target: Target, found: Iterable[Member]) -> list[str]:
-    """Return the ids of a query of several that name none of the entities that were found."""
     if len(target.entity_id) == 1:
         return []
     records = [record for record, _state in found]

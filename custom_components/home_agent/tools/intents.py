@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import config_validation as cv, entity_registry as er, intent, llm, selector
 
 from ..const import ASSISTANT
@@ -42,7 +42,6 @@ SPECIAL: Mapping[str, tuple[str, str]] = {
 """Handlers of their own kind, with the call that they make."""
 
 
-@callback
 def predicted_calls(
     hass: HomeAssistant, intent_type: str, slots: Mapping[str, Any], speaker: Speaker
 ) -> list[ServiceCall] | None:
@@ -86,7 +85,6 @@ def predicted_calls(
     return calls
 
 
-@callback
 def check_intent_slots(
     hass: HomeAssistant, reader: Reader, intent_type: str, slots: Mapping[str, Any]
 ) -> None:
@@ -106,7 +104,6 @@ def check_intent_slots(
         raise PermissionDenied("The agent may not see all that this sentence is about")
 
 
-@callback
 def is_scripted(hass: HomeAssistant, intent_type: str) -> bool:
     """Return whether the household's `intent_script` handles an intent."""
     handler = _handler(hass, intent_type)
@@ -122,7 +119,6 @@ def _belongs(handler: intent.IntentHandler, package: str) -> bool:
     return f"{type(handler).__module__}.".startswith(f"{package}.")
 
 
-@callback
 def _matched(
     hass: HomeAssistant, slots: Mapping[str, Any], speaker: Speaker, domains: set[str] | None
 ) -> list[State]:
@@ -177,7 +173,6 @@ def intent_of(tool: llm.Tool) -> str | None:
     return inner.intent_type if isinstance(inner, llm.IntentTool) else None
 
 
-@callback
 def script_of(hass: HomeAssistant, tool: llm.Tool) -> str | None:
     """Return the script behind a tool, if it is one."""
     inner = inner_tool(tool)

@@ -1,7 +1,6 @@
 """What is known beside states: automations, scenes, scripts, rooms, the last 24 hours, texts."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, override
@@ -26,19 +25,7 @@ from .base import HomeAgentTool, ToolRun
 from .ha_query import KNOWLEDGE, find_all
 from .resolving.resolver import Target
 
-MAX_DOCUMENTS: Final = 8
-MAX_TITLES: Final = 20
-"""Documents of which only the title is told."""
-MAX_QUERY: Final = 1_000
 MAX_CHARS: Final = 4000
-MAX_PASSAGES_CHARS: Final = 2400
-"""Of the household's own texts, beside what is known of the home."""
-MAX_PASSAGE: Final = 800
-MAX_LISTED: Final = 100
-MENTIONED: Final = 12
-"""Entities that a query is taken to name."""
-MENTIONED_CUT: Final = 0.7
-"""Share of the best score that an entity needs to be taken as named."""
 SOURCES: Final = (
     TextSource.AUTOMATION,
     TextSource.SCENE,
@@ -50,9 +37,6 @@ SOURCES: Final = (
 type Told = dict[str, JsonValueType]
 
 
-TEXTS: Final = "Without a source the household's own texts too (manuals, notes)."
-
-
 class RetrieveKnowledgeTool(HomeAgentTool):
     """Searches the documents; what they say is data, whoever wrote it.
 
@@ -61,7 +45,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
 
     name = KNOWLEDGE
     discloses = DataCategory.PEOPLE | DataCategory.STATES
-    max_text = MAX_QUERY
+    max_text = 1_000
     title = "Search what is known of the house"
     description = "What automations, scripts and scenes do, and why something may have happened."
     unoffered = ("source",)
@@ -78,7 +62,8 @@ class RetrieveKnowledgeTool(HomeAgentTool):
         self._texts = texts
         if texts.configured:
             self.untrusted = True
-            self.description = f"{self.description} {TEXTS}"
+            own = "Without a source the household's own texts too (manuals, notes)."
+            self.description = f"{self.description} {own}"
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
@@ -86,15 +71,14 @@ class RetrieveKnowledgeTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Return the matches of the query, the best in full, further ones by title."""
         found = await async_retrieve(
             run.hass,
             run.house,
             args["query"],
-            MENTIONED,
+            12,
             area_id=run.speaker.area_id,
             language=run.speaker.language,
-            cut=MENTIONED_CUT,
+            cut=0.7,
         )
         question = KnowledgeQuery(
             text=args["query"],
@@ -127,10 +111,7 @@ class GetEntitiesTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Return entity ids by name; where names are alike the room is added, then the id.
-
-        Entities that the speaker may not see do not exist.
-        """
+        """Return the ids of what the speaker may see by name; names that are alike have the id too."""
         house = run.house
         target = Target.from_args(args)
         if target.is_empty:
@@ -138,14 +119,10 @@ class GetEntitiesTool(HomeAgentTool):
         else:
             records = [*find_all(house, target, speaker=run.speaker, sentence=run.sentence)]
         records = [record for record in records if run.reader.sees(record.entity_id)]
-        names = Counter(record.name.casefold() for record in records)
         entities: Told = {}
         room = MAX_CHARS
-        for record in records[:MAX_LISTED]:
+        for record in records[:100]:
             name = one_line(record.name, 80)
-            if names[record.name.casefold()] > 1:
-                area = house.areas.get(record.area_id or "")
-                name = f"{name} ({one_line(area.name, 80)})" if area else name
             if name in entities:
                 name = f"{name} ({record.entity_id})"
             room -= len(json_dumps({name: record.entity_id}))
@@ -173,11 +150,10 @@ def _answer(
             "text": document.text.removeprefix(f"{document.title}.").strip(),
             **_now(hass, document),
         }
-        size = len(json_dumps(entry)) + 1
-        if not titles and len(told) < MAX_DOCUMENTS and (size <= room or not told):
+        room -= len(json_dumps(entry)) + 1
+        if not told or (room >= 0 and len(told) < 8):
             told.append(entry)
-            room -= size
-        elif len(titles) < MAX_TITLES:
+        elif len(titles) < 20:
             titles.append(f"{document.source.value}: {document.title}")
     answer: Told = {"found": told}
     if titles:
@@ -185,9 +161,9 @@ def _answer(
     if left := len(documents) - len(told) - len(titles):
         answer["left_out"] = left
     quotes: list[JsonValueType] = []
-    room = MAX_PASSAGES_CHARS
+    room = 2400
     for passage in passages:
-        quote: Told = {"from": clean(passage.title), "text": clean(passage.text, MAX_PASSAGE)}
+        quote: Told = {"from": clean(passage.title), "text": clean(passage.text, 800)}
         room -= len(json_dumps(quote)) + 1
         if room < 0:
             break

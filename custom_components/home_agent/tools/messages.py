@@ -8,7 +8,7 @@ from typing import Any, Final
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.const import ATTR_DEVICE_CLASS, STATE_UNAVAILABLE
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.util import dt as dt_util
 from homeassistant.util.language import matches
@@ -30,8 +30,6 @@ SATELLITE, PLAYER, VOICE = ANNOUNCE[0], "media_player", SPEAK[0]
 SPEAKERS: Final = "media_player_entity_id"
 """The speakers of a call of text-to-speech."""
 LANGUAGE: Final = "language"
-TELEVISION: Final = "tv"
-NO_SECRETS: Final = "A code or a password is not announced. Send it to the phone of one person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +64,10 @@ class Messages:
         """Return whether nothing is announced without a yes, now or at another time."""
         return self._quiet.holds(at or dt_util.utcnow())
 
-    @callback
     def can_speak(self) -> bool:
         """Return whether the home has a device that can announce something, be it offline."""
         return next(self._entities(), None) is not None
 
-    @callback
     def devices(self) -> list[Speaking]:
         """Return the devices that can announce something, without the speakers of satellites."""
         devices: list[Speaking] = []
@@ -91,13 +87,11 @@ class Messages:
         taken = {device.device_id for device in devices if device.is_satellite and device.device_id}
         return [device for device in devices if device.is_satellite or device.device_id not in taken]
 
-    @callback
     def is_online(self, device: Speaking) -> bool:
         """Return whether a device can be reached now."""
         state = self._hass.states.get(device.entity_id)
         return state is not None and state.state != STATE_UNAVAILABLE
 
-    @callback
     def call_on(self, device: Speaking, message: str, language: str) -> ServiceCall:
         """Return the call that announces a message in a language on a device."""
         data: dict[str, Any] = {"message": message}
@@ -134,7 +128,7 @@ class Messages:
         ):
             raise NotPermitted("The user may not control a device that would announce this")
         if not isinstance(message := call.data.get("message"), str) or holds_secret(message):
-            raise PermissionDenied(NO_SECRETS)
+            raise PermissionDenied("Codes and passwords are not announced. Send it to one person's phone")
 
     def judge(self, call: ServiceCall, speaker: Speaker) -> Verdict:
         """Return whether a message may go out now, or at any time if a person has asked for that.
@@ -162,7 +156,7 @@ class Messages:
         if self._voice() is None:
             return
         for state in states.async_all(PLAYER):
-            if not self._may_use(state.entity_id) or state.attributes.get(ATTR_DEVICE_CLASS) == TELEVISION:
+            if not self._may_use(state.entity_id) or state.attributes.get(ATTR_DEVICE_CLASS) == "tv":
                 continue
             if supports(state, "MEDIA_ANNOUNCE") and self._view.is_exposed(state.entity_id):
                 yield state.entity_id

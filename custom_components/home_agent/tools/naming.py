@@ -28,8 +28,6 @@ from .base import HomeAgentTool, ToolRun
 from .resolving.resolver import find_place
 
 LEARN_NAME: Final = "learn_name"
-MAX_WORDS: Final = 4
-MAX_NAME: Final = 40
 
 
 def may_be_named(entity_id: str) -> bool:
@@ -55,7 +53,7 @@ def is_new_name(house: HouseSnapshot, name: str) -> bool:
     if any(key in table for table in known) or (place is not None and not place.repaired):
         return False
     said, known_words = fold(name).split(), (names.by_word, domain_words(), stop_words())
-    if len(said) > MAX_WORDS or len(name) > MAX_NAME:
+    if len(said) > 4 or len(name) > 40:
         return False
     new = [word for word in said if not word.isdecimal() and not any(word in each for each in known_words)]
     return not all(map(kinds_of_room, new))

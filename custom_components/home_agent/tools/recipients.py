@@ -23,8 +23,6 @@ ANNOUNCE: Final = ("assist_satellite", "announce")
 SPEAK: Final = ("tts", "speak")
 SEND_MESSAGE = "send_message"
 APP = "mobile_app"
-CONF_USER_ID = "user_id"
-"""Key of the user of a phone in its config entry."""
 TARGETS = "targets"
 CHAT = "chat_id"
 NO_PERSONS = frozenset({f"{NOTIFY}.{SEND_MESSAGE}", f"{NOTIFY}.persistent_notification"})
@@ -81,14 +79,12 @@ def read_targets(stored: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ..
     return {item[PERSON]: tuple(item[TARGETS]) for item in stored}
 
 
-@callback
 def user_id_of(hass: HomeAssistant, person: str) -> str | None:
     """Return the Home Assistant user of a person."""
     state = hass.states.get(person)
     return state.attributes.get("user_id") if state else None
 
 
-@callback
 def route_to(hass: HomeAssistant, target: str) -> Route | None:
     """Return how a target is reached now; None for one that is not there.
 
@@ -105,7 +101,6 @@ def route_to(hass: HomeAssistant, target: str) -> Route | None:
     return Route(SEND_MESSAGE, target) if known else None
 
 
-@callback
 def service_of_phone(hass: HomeAssistant, entry_id: str | None) -> str | None:
     """Return the service of a phone by its config entry; None for anything but a phone."""
     phone = hass.config_entries.async_get_entry(entry_id) if entry_id else None
@@ -114,7 +109,6 @@ def service_of_phone(hass: HomeAssistant, entry_id: str | None) -> str | None:
     return f"{APP}_{slugify(phone.data.get('device_name', ''))}"
 
 
-@callback
 def reads_html(hass: HomeAssistant, route: Route) -> bool:
     """Return whether a target renders HTML in notifications, as the companion app does on Android."""
     phones = hass.config_entries.async_entries(APP)
@@ -124,13 +118,12 @@ def reads_html(hass: HomeAssistant, route: Route) -> bool:
     )
 
 
-@callback
 def route_to_own_phone(hass: HomeAssistant, device_id: str | None, user_id: str | None) -> Route | None:
     """Return how a phone is reached by its device; None for a device that is not a phone of this user."""
     device = dr.async_get(hass).async_get(device_id) if device_id and user_id else None
     entry_id = device.config_entry_id if device is not None else None
     service, phone = service_of_phone(hass, entry_id), hass.config_entries.async_get_entry(entry_id or "")
-    if service is None or phone is None or phone.data.get(CONF_USER_ID) != user_id:
+    if service is None or phone is None or phone.data.get("user_id") != user_id:
         return None
     return Route(service) if hass.services.has_service(NOTIFY, service) else None
 
@@ -186,7 +179,6 @@ def async_register_chats(hass: HomeAssistant, entry_id: str, chats: PersonalChat
     return unregister
 
 
-@callback
 def chats_of(hass: HomeAssistant, entry_id: str) -> PersonalChats | None:
     """Return the chats of an agent, if a channel has any."""
     return hass.data.get(_CHATS, {}).get(entry_id)
@@ -219,18 +211,15 @@ class People:
         """Return whether anyone can be reached."""
         return bool(self.reached)
 
-    @callback
     def names(self) -> dict[str, str]:
         """Return the entity id of each person who has a phone or a chat, by name."""
         states = {person: self._hass.states.get(person) for person in self.reached}
         return {state.name if state else person: person for person, state in states.items()}
 
-    @callback
     def owned_devices(self, person: str | None) -> frozenset[str]:
         """Return the ids of the devices that belong to a person, or to anybody."""
         return frozenset(device for device, owner in self._owners.items() if person in (None, owner))
 
-    @callback
     def calls_to_chats(self, person: str, message: str) -> list[ServiceCall]:
         """Return the calls that write a message to the chats of a person."""
         if (chats := chats_of(self._hass, self._entry_id)) is None:
@@ -241,30 +230,25 @@ class People:
             for number in chats.of_person(person)
         ]
 
-    @callback
     def person_of(self, user_id: str | None) -> str | None:
         """Return the person of a user, if there is a target of theirs."""
         return next((one for one in self.reached if user_id and user_id_of(self._hass, one) == user_id), None)
 
-    @callback
     def routes(self, person: str) -> list[Route]:
         """Return how a person is reached now."""
         found = (route_to(self._hass, target) for target in self._targets.get(person, ()))
         return list(dict.fromkeys(route for route in found if route is not None))
 
-    @callback
     def phones(self, user_id: str | None) -> list[Route]:
         """Return the phones of a user that are there now: what can show a picture."""
         person = self.person_of(user_id)
         return [route for route in self.routes(person) if route.can_clear] if person else []
 
-    @callback
     def is_phone(self, route: Route, device_id: str | None) -> bool:
         """Return whether a device is the phone at the end of a route."""
         device = dr.async_get(self._hass).async_get(device_id) if device_id else None
         return device is not None and service_of_phone(self._hass, device.config_entry_id) == route.service
 
-    @callback
     def receives(self, call: ServiceCall) -> bool:
         """Return whether a call is a message to one of the targets or chats, and nothing else."""
         if (call.domain, call.service) == TELEGRAM:

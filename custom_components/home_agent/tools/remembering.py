@@ -3,7 +3,7 @@
 Five earlier tools keep their names and their arguments; they do the same work for one of both stores.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 import re
@@ -14,13 +14,12 @@ import probatio
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 
-from ..domains import DOMAINS
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.names import without_article
 from ..knowledge.speaker import persons
 from ..languages.lexicon import all_words
 from ..memory.memories import MAX_CONTENT, Memories, SaveOutcome, make_memory
-from ..memory.profile import CALLED, CONFIDENCE, HOUSEHOLD, MAX_NAME, SINGLE, Profile, default_sensitivity
+from ..memory.profile import CONFIDENCE, HOUSEHOLD, MAX_NAME, SINGLE, Profile, default_sensitivity
 from ..memory.records import (
     Memory,
     MemoryType,
@@ -41,7 +40,6 @@ from ..memory.sentences import (
     is_own_words,
     name_told,
     takes_back,
-    touched,
 )
 from ..regex import lazy_regex
 from ..safety.disclosure import DataCategory
@@ -61,36 +59,26 @@ GET_USER_PROFILE: Final = "get_user_profile"
 UPDATE_USER_PROFILE: Final = "update_user_profile"
 DEFAULT_LIMIT: Final = 5
 MAX_LISTED: Final = 20
-MOST: Final = 50
-"""Profile entries in one answer of get_user_profile."""
-EVERYTHING: Final = frozenset({"", "*", "all", "everything"})
 SURE: Final = 0.6
 """Relevance from which words mean a memory, if no other one comes near."""
-APART: Final = 0.25
 DEFAULT_IMPORTANCE: Final = 0.6
-MAX_TOUCHED: Final = 2
 LEAST_LETTERS: Final = 3
 """Letters from which a word is enough to recognize a value."""
-PERSON: Final = "person"
-"""The category of a person's profile entries that have no other one."""
-NAME: Final = "name"
 OUTSIDE: Final = "What is known of people stays in the house; the option cloud_send_profile is off"
 WITHHELD: Final = (
     "It is stored in the house and kept from models outside: you will not be told it again and cannot use it "
     "later. Tell the person so"
 )
-SWITCH: Final = "The option cloud_send_profile (page Web and other models) changes this"
 ON_DISK: Final = (
     "It is forgotten, but the disk cannot be written, so the old words are still in a file. It is written "
     "again later. Tell the person so, and that the disk needs room"
 )
-ONLY_VALUES: Final = "text: only values of the profile are kept here. Write key: value, such as diet: vegan"
 _PAIR: Final = lazy_regex(rf"(?:[^\d:]{{1,{MAX_NAME}}}, )?([^\d:,]{{1,{MAX_NAME}}}):\s*(\S.*)", re.DOTALL)
 _ENTITY_ID: Final = lazy_regex(r"\b[a-z_]+\.[a-z0-9_]+\b")
 
 
 type Result = dict[str, object]
-"""What is `remembered` (`known_before`, `replaced`, `also_remembered`, with a `note`), or `forgotten`."""
+"""What is `remembered` (`known_before`, `replaced`, with a `note`), or `forgotten`."""
 
 
 class MemoryTool(HomeAgentTool):
@@ -198,12 +186,6 @@ class MemoryTool(HomeAgentTool):
             result["known_before"] = True
         if wrong is not None:
             result["replaced"] = wrong.content
-        if not secret and run.disclosure.people and corrects(run.sentence):
-            rows = await self._store.async_search(run.sentence, DEFAULT_LIMIT, may_see=_may_see(run))
-            near = [row.memory for row in rows if row.memory.id != memory.id and not row.memory.private]
-            texts = [each.content for each in near if touched(each.content, content, run.sentence)]
-            if texts:
-                result["also_remembered"] = texts[:MAX_TOUCHED]
         if not run.disclosure.home and not _may_see(run)(memory):
             result["note"] = _withheld(run)
         return result
@@ -256,7 +238,7 @@ class MemoryTool(HomeAgentTool):
         said = set(words(without_article(text)))
         speakers = (*all_words("memory.self"), *all_words("memory.speakers"), run.speaker.person or "")
         is_speaker = bool(said) and said <= {word for entry in speakers for word in words(entry)}
-        is_all = is_speaker or text.strip().casefold() in EVERYTHING
+        is_all = is_speaker or text.strip().casefold() in ("", "*", "all", "everything")
         limit = limit or (MAX_LISTED if is_all else DEFAULT_LIMIT)
         entries = self._entries(run) if self._profile is not None else []
         if self._profile is not None and not is_all:
@@ -332,7 +314,7 @@ class MemoryTool(HomeAgentTool):
         if not rows:
             raise ValidationError(f"nothing is remembered about {text[:80]!r}")
         best = max(rows, key=lambda row: row.relevance)
-        near = [row for row in rows if row is not best and best.relevance - row.relevance < APART]
+        near = [row for row in rows if row is not best and best.relevance - row.relevance < 0.25]
         if best.relevance < SURE or near:
             listed = "; ".join(f"{row.memory.id} {row.memory.content[:60]!r}" for row in rows[:3])
             raise ValidationError(f"which is meant? Give the id of one of {listed}")
@@ -366,7 +348,6 @@ class MemoryTool(HomeAgentTool):
 
     @override
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments; a call that recalls without words means everything."""
         recalls_all = args.get("action") == RECALL and not args.get("text")
         return {**args, "text": "*"} if recalls_all else args
 
@@ -376,7 +357,6 @@ class MemoryTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Remember, recall or forget. Raises PermissionDenied and ValidationError for what must not be."""
         text = args["text"].strip()
         if not text:
             raise ValidationError("text: say what is meant")
@@ -390,10 +370,9 @@ class MemoryTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        if not isinstance(result, Mapping) or not result.keys().isdisjoint(("note", "also_remembered")):
-            return ()
         key = {REMEMBER: "remembered", FORGET: "forgotten"}.get(args["action"])
-        return () if key is None else (ToldAct(key=key),)
+        is_plain = isinstance(result, Mapping) and "note" not in result
+        return (ToldAct(key=key),) if key and is_plain else ()
 
     async def _async_remember(self, text: str, *, household: bool, run: ToolRun) -> ToolOutput:
         """Note an entry of the profile where the text is one; else store a memory.
@@ -402,28 +381,20 @@ class MemoryTool(HomeAgentTool):
         to be called. Text that is judged more strictly, with a code or of an unknown speaker, is a memory's.
         """
         pair = _PAIR.fullmatch(text)
-        # No profile of a person takes "nickname: Sparky = light.desk".
-        is_name = pair is not None and fold_letters(pair[1].strip()) in CALLED
-        device = _ENTITY_ID.search(pair[2]) if pair is not None and is_name else None
-        if pair and device and device[0].partition(".")[0] in DOMAINS:
-            spoken = (pair[2][: device.start()] + pair[2][device.end() :]).strip(" =:>-→()\"'")
-            if not spoken:
-                raise ValidationError(
-                    "text: this is a device. Write what it is called: NAME means its entity_id"
-                )
-            text, pair = f"{spoken} means {device[0]}", None
+        if pair and _ENTITY_ID.search(pair[2]):  # what a device is called is in no profile of a person
+            pair = None
         name = run.speaker.person or ""
         shared = household and is_households(text, run.sentence, name)
         is_strict = holds_secret(text) or (run.speaker.person_id is None and not shared)
         if self._noting is not None and not is_strict:
-            category = HOUSEHOLD if shared else PERSON
+            category = HOUSEHOLD if shared else "person"
             key, value, is_single = "", "", False
             if pair:
                 key, value = pair[1].strip(), pair[2].strip()
                 is_single = fold_letters(key) in SINGLE or self._store is None
             elif not shared:
                 ordinary = await run.hass.async_add_executor_job(ordinary_words)
-                key, value = NAME, name_told(text, run.sentence, name, ordinary) or ""
+                key, value = "name", name_told(text, run.sentence, name, ordinary) or ""
                 is_single = bool(value)
             owner = None if shared else run.speaker.person_id
             old = next(
@@ -434,7 +405,9 @@ class MemoryTool(HomeAgentTool):
                 category, key = (old.category, old.key) if old else (category, key)
                 return await self.async_note(category, key, value, run)
         if self._store is None:
-            raise ValidationError(ONLY_VALUES)
+            raise ValidationError(
+                "text: only values of the profile are kept here. Write key: value, such as diet: vegan"
+            )
         return await self.async_store(text, run, household=household)
 
 
@@ -446,63 +419,25 @@ def _may_see_entry(run: ToolRun) -> Callable[[ProfileEntry], bool]:
     return partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
 
 
-type _Run = Callable[[MemoryTool, dict[str, Any], ToolRun], Awaitable[ToolOutput]]
-
-_ADDS: Final = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
 _READS: Final = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-EARLIER: Final[Mapping[str, tuple[str, llm.ToolAnnotations, dict[Any, Any], _Run]]] = {
-    STORE_MEMORY: (
-        "Remember a lasting fact or wish, as one sentence.",
-        _ADDS,
-        {
-            probatio.Required("content"): str,
-            probatio.Optional("memory_type"): probatio.In([kind.value for kind in MemoryType]),
-            probatio.Optional("importance", description="0 to 1"): probatio.Coerce(float),
-            probatio.Optional("household", description="for everybody"): bool,
-        },
-        lambda tool, args, run: tool.async_store(
-            args["content"],
-            run,
-            household=args.get("household", False),
-            kind=MemoryType(args.get("memory_type", MemoryType.FACT)),
-            importance=args.get("importance", DEFAULT_IMPORTANCE),
-        ),
-    ),
-    RECALL_MEMORY: (
-        "Search memories; '*' lists all.",
-        _READS,
-        {probatio.Required("query"): str, probatio.Optional("limit"): probatio.Coerce(int)},
-        lambda tool, args, run: tool.async_recall(
-            args["query"], run, min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
-        ),
-    ),
-    FORGET_MEMORY: (
-        "Forget a memory: its id, or words.",
-        MemoryTool.annotations,
-        {probatio.Required("memory"): str},
-        lambda tool, args, run: tool.async_forget(args["memory"], run),
-    ),
-    GET_USER_PROFILE: (
-        "Profile of speaker and household.",
-        _READS,
-        {probatio.Optional("category"): str},
-        lambda tool, args, run: tool.async_recall(args.get("category") or "*", run, MOST),
-    ),
-    UPDATE_USER_PROFILE: (
-        f"Note name, language, diet, habits of the speaker; category {HOUSEHOLD}: of all. '' deletes.",
-        _ADDS,
-        {
-            probatio.Required("category"): str,
-            probatio.Required("key"): str,
-            probatio.Required("value"): str,
-            probatio.Optional("sensitivity"): probatio.In([level.value for level in Sensitivity]),
-        },
-        lambda tool, args, run: tool.async_note(
-            args["category"], args["key"], args["value"], run, args.get("sensitivity")
-        ),
-    ),
+EARLIER: Final[Mapping[str, Mapping[Any, Any]]] = {
+    STORE_MEMORY: {
+        probatio.Required("content"): str,
+        probatio.Optional("memory_type"): probatio.In([kind.value for kind in MemoryType]),
+        probatio.Optional("importance", description="0 to 1"): probatio.Coerce(float),
+        probatio.Optional("household", description="for everybody"): bool,
+    },
+    RECALL_MEMORY: {probatio.Required("query"): str, probatio.Optional("limit"): probatio.Coerce(int)},
+    FORGET_MEMORY: {probatio.Required("memory"): str},
+    GET_USER_PROFILE: {probatio.Optional("category"): str},
+    UPDATE_USER_PROFILE: {
+        probatio.Required("category"): str,
+        probatio.Required("key"): str,
+        probatio.Required("value"): str,
+        probatio.Optional("sensitivity"): probatio.In([level.value for level in Sensitivity]),
+    },
 }
-"""Earlier tools by name, each for one of both stores: description, annotations, parameters, what it does."""
+"""Parameters of the earlier tools by name, each for one of both stores."""
 
 
 class EarlierMemoryTool(HomeAgentTool):
@@ -512,19 +447,32 @@ class EarlierMemoryTool(HomeAgentTool):
     discloses = DataCategory.PEOPLE
     max_text = MAX_CONTENT
     private = True
+    description = ""
 
     def __init__(self, name: str, tool: MemoryTool) -> None:
         self.name = name
         self.title = name.replace("_", " ").capitalize()
-        self.description, self.annotations, parameters, self._run = EARLIER[name]
-        self.parameters = probatio.Schema(parameters)
+        self.annotations = _READS if name in (RECALL_MEMORY, GET_USER_PROFILE) else MemoryTool.annotations
+        self.parameters = probatio.Schema(EARLIER[name])
         self.stores_memory = name == STORE_MEMORY
         self._tool = tool
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Do what it did, in the stores of the tool that replaces it."""
-        return await self._run(self._tool, args, run)
+        match self.name:
+            case "store_memory":
+                given = {"household": False, **args}
+                kind = MemoryType(given.pop("memory_type", MemoryType.FACT))
+                return await self._tool.async_store(**given, run=run, kind=kind)
+            case "recall_memory":
+                limit = min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
+                return await self._tool.async_recall(args["query"], run, limit)
+            case "forget_memory":
+                return await self._tool.async_forget(args["memory"], run)
+            case "get_user_profile":
+                return await self._tool.async_recall(args.get("category") or "*", run, 50)
+            case _:
+                return await self._tool.async_note(**args, run=run)
 
 
 def check_said(run: ToolRun, *texts: str) -> None:
@@ -541,8 +489,8 @@ def check_said(run: ToolRun, *texts: str) -> None:
 
 
 def _withheld(run: ToolRun) -> str:
-    """Return the result for an external model that has noted something it may not read again."""
-    return WITHHELD if run.disclosure.people else f"{WITHHELD}. {SWITCH}"
+    way_out = ". The option cloud_send_profile (page Web and other models) changes this"
+    return WITHHELD if run.disclosure.people else f"{WITHHELD}{way_out}"
 
 
 def _has_key(entry: ProfileEntry, key: str) -> bool:

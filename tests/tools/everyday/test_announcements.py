@@ -297,21 +297,6 @@ async def test_every_evening(house: TalkingHouse, freezer: FrozenDateTimeFactory
     assert kept(house).commands() == []
 
 
-async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
-    """The result names the earlier message, so that the model can cancel it; the same twice is one."""
-    conversation = None
-    for when in ("30 minutes", "1 hour", "1 hour"):
-        made = ("notify_person", {"person": "Tom", "message": "Buy bread", "when": when})
-        house.agent.server.script([tool_calls([made]), text("Okay.")])
-        said = await house.agent.say(
-            f"Tell Tom in {when} to buy bread", context=house.anna, conversation_id=conversation
-        )
-        conversation = said.conversation_id
-        told = house.agent.results[-1]
-    assert "cancel it if this one replaces it" in told["result"]["notes"][0]
-    assert len(kept(house).commands()) == 2
-
-
 async def test_at_night_it_is_asked_before(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
     """The yes of the day holds in the night; a person with a phone gets it there without one."""
     house.agent.server.script(

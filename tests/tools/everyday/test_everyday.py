@@ -148,23 +148,6 @@ async def test_items_are_moved(hass: HomeAssistant, agent: Agent) -> None:
     assert "to which list" in nowhere["error"]
 
 
-async def test_undo_of_a_list(hass: HomeAssistant, agent: Agent) -> None:
-    """What was added is taken off, what was completed is open again; the rest of the list stays."""
-    shopping = await async_add_list(hass, "Shopping list")
-    await agent.call("todo_list", action="add", items=["tea"])
-    agent.server.script(
-        [tool_calls([("todo_list", {"action": "add", "items": ["milk", "eggs"]})]), text("Ok.")]
-    )
-    first = await agent.say("Put milk and eggs on the list")
-    options = {"conversation_id": first.conversation_id}
-    undone = await agent.call("activity", "Put it back", action="undo", **options)
-    assert undone["success"]
-    assert await async_items(hass, shopping) == {"tea": "needs_action"}
-    await agent.call("todo_list", action="complete", items=["tea"], **options)
-    assert (await agent.call("activity", "Put it back", action="undo", **options))["success"]
-    assert await async_items(hass, shopping) == {"tea": "needs_action"}
-
-
 async def test_calendar(hass: HomeAssistant, agent: Agent) -> None:
     """Events are created with and without a time, and read in their order."""
     await hass.config.async_set_time_zone("Europe/Berlin")
@@ -253,7 +236,7 @@ async def test_weather(stations: Agent) -> None:
     hourly = (await stations.call("weather", name="North", type="hourly"))["result"]
     assert hourly["type"] == "hourly"
     assert hourly["forecast"][0]["at"].startswith("Wed 2026-06-03 ")
-    assert len(hourly["forecast"]) <= 5, "the parts of a day, not each hour"
+    assert len(hourly["forecast"]) <= 8, "not each hour"
     halves = (await stations.call("weather", name="North", type="twice_daily"))["result"]["forecast"]
     assert [entry["part"] for entry in halves[:2]] == ["day", "night"]
     south = (await stations.call("weather", name="South", type="hourly"))["result"]
@@ -278,7 +261,7 @@ async def test_text_in_a_list_is_read_as_text(hass: HomeAssistant, agent: Agent)
 
 
 async def test_weather_in_a_part_of_a_day(hass: HomeAssistant, agent: Agent) -> None:
-    """One line for the part that was asked for, without a type."""
+    """The hours of the part that was asked for, without a type."""
     first = dt_util.start_of_local_day() + timedelta(hours=7)
     hours = [
         {
@@ -296,19 +279,18 @@ async def test_weather_in_a_part_of_a_day(hass: HomeAssistant, agent: Agent) -> 
         hass, "weather", "get_forecasts", response=forecasts, supports_response=SupportsResponse.ONLY
     )
     for day, language, at in (
-        ("this evening", "en", "Wed 2026-06-03 evening"),
-        ("heute abend", "de", "Wed 2026-06-03 evening"),
-        ("tomorrow morning", "en", "Thu 2026-06-04 morning"),
-        ("demain matin", "fr", "Thu 2026-06-04 morning"),
-        ("the afternoon of 2026-06-04", "en", "Thu 2026-06-04 afternoon"),
+        ("this evening", "en", "Wed 2026-06-03 18:00"),
+        ("heute abend", "de", "Wed 2026-06-03 18:00"),
+        ("tomorrow morning", "en", "Thu 2026-06-04 06:00"),
+        ("demain matin", "fr", "Thu 2026-06-04 06:00"),
+        ("the afternoon of 2026-06-04", "en", "Thu 2026-06-04 12:00"),
     ):
         sentence = "What will the weather be like?"
         told = await agent.call("weather", sentence, language=language, day=day)
         assert told["error"] is None
-        (entry,) = told["result"]["forecast"]
-        assert entry["at"] == at
-        assert (entry["temperature"], entry["templow"], entry["precipitation"]) == (15, 10, 0.6)
-        assert sorted(entry["condition"].split(", ")) == ["cloudy", "rainy"]
+        hours = told["result"]["forecast"]
+        assert (len(hours), hours[0]["at"]) == (6, at)
+        assert {entry["condition"] for entry in hours} == {"cloudy", "rainy"}
 
 
 async def test_what_models_are_told(hass: HomeAssistant, agent: Agent) -> None:

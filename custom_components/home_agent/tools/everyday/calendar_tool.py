@@ -13,7 +13,6 @@ from homeassistant.util.json import JsonValueType
 from ...domains.features import supports
 from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
-from ...knowledge.names import squash
 from ...safety.frozen import ServiceCall
 from ...texts import one_line
 from ...timespans import format_local
@@ -23,14 +22,8 @@ from .choosing import choose_one, named, permitted, records_of
 
 DOMAIN: Final = "calendar"
 MAX_EVENTS: Final = 30
-MAX_PERIOD: Final = timedelta(days=366)
 MAX_TITLE: Final = 200
 MAX_DESCRIPTION: Final = 200
-DEFAULT_LENGTH: Final = timedelta(hours=1)
-NEXT: Final = timedelta(days=31)
-"""How far it is looked for the next event where today holds none."""
-MAX_CONFLICTS: Final = 5
-STAYS: Final = "The earlier event stays: events can be created, not changed or deleted. Say so, claim no move"
 ONCE: Final = frozenset({"", "none", "no", "never", "once", "false"})
 
 type Event = tuple[datetime, EntityRecord, Mapping[str, Any]]
@@ -63,7 +56,6 @@ class CalendarTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Read or create. Raises ValidationError for a time or a calendar that is not clear."""
         language, name = run.speaker.language, args.get("calendar")
         text, until = ((args.get(key) or "").strip() for key in ("start", "end"))
         title = one_line(str(args.get("title") or "").strip(), MAX_TITLE)
@@ -91,18 +83,16 @@ class CalendarTool(HomeAgentTool):
             shown = start.isoformat() if last == start else f"{start.isoformat()} to {last.isoformat()}"
         else:
             begin = start_of(start)
-            finish = start_of(end) if end is not None else begin + DEFAULT_LENGTH
+            finish = start_of(end) if end is not None else begin + timedelta(hours=1)
             if finish <= begin:
                 raise ValidationError("end: must be later than start")
             times = {"start_date_time": begin.isoformat(), "end_date_time": finish.isoformat()}
             shown = f"{format_local(begin)} to {format_local(finish)}"
-        day = dt_util.as_local(begin).date()
         everywhere = records_of(run, DOMAIN)
         try:
             others = await async_events(run, everywhere, begin, finish)
-            of_day = await async_events(run, everywhere, start_of(day), end_of(day))
         except PermissionDenied, ToolExecutionError:  # not all calendars can be read
-            others, of_day = [], []
+            others = []
         data = {"summary": title, **times}
         ids = (chosen.entity_id,)
         await run.call(ServiceCall(domain=DOMAIN, service="create_event", entity_ids=ids, data=data))
@@ -112,9 +102,7 @@ class CalendarTool(HomeAgentTool):
             "calendar": one_line(chosen.name, MAX_TITLE),
         }
         if others:
-            result["at_the_same_time"] = as_events(others[:MAX_CONFLICTS], everywhere)
-        if same := [row for row in of_day if squash(str(row[2].get("summary") or "")) == squash(title)]:
-            result |= {"already_there": as_events(same[:MAX_CONFLICTS], ()), "note": STAYS}
+            result["at_the_same_time"] = as_events(others[:5], everywhere)
         return result
 
 
@@ -126,7 +114,7 @@ async def _async_read(
     end = end_of(until or dt_util.as_local(begin).date())
     if end <= begin:
         raise ValidationError("end: must be later than start")
-    if end - begin > MAX_PERIOD:
+    if end - begin > timedelta(days=366):
         raise ValidationError("end: a period of at most a year")
     records = records_of(run, DOMAIN)
     if not records:
@@ -141,8 +129,9 @@ async def _async_read(
     }
     if len(rows) > MAX_EVENTS:
         result["left_out"] = len(rows) - MAX_EVENTS
-    if start is None and not rows and (after := await async_events(run, chosen, end, end + NEXT)):
-        result["next"] = as_events(after[:1], chosen)[0]
+    if start is None and not rows:
+        after = await async_events(run, chosen, end, end + timedelta(days=31))
+        result |= {"next": as_events(after[:1], chosen)[0]} if after else {}
     return result
 
 

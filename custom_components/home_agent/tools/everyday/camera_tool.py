@@ -18,15 +18,7 @@ from ..recipients import NOTIFY, People
 from .choosing import choose_one, records_of, user_of
 
 DOMAIN: Final = "camera"
-WIDTH: Final = 1024
-"""Width in pixels; vision models scale larger pictures down."""
-MAX_BYTES: Final = 8_000_000
-SECONDS: Final = 10
 MAX_QUESTION: Final = 300
-MAX_NAME: Final = 80
-PICTURE: Final = "/api/camera_proxy/{}"
-"""Where a phone gets the picture from, with its own rights."""
-DEFAULT_QUESTION: Final = "What can be seen?"
 
 type See = Callable[[bytes, str, str, Caller], Awaitable[str]]
 """Answers a question from a picture of a media type for somebody."""
@@ -55,7 +47,8 @@ class CameraTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Get one picture through the guard; it needs a confirmation unless the household allows it."""
         chosen = choose_one(run, records_of(run, DOMAIN), args.get("camera"), "camera")
-        question = one_line((args.get("question") or run.sentence or DEFAULT_QUESTION).strip(), MAX_QUESTION)
+        question = args.get("question") or run.sentence or "What can be seen?"
+        question = one_line(question.strip(), MAX_QUESTION)
         # The phone that is spoken to shows the picture without being asked to.
         phones = self._people.phones(user_of(run))
         if "send" not in args:
@@ -70,17 +63,17 @@ class CameraTool(HomeAgentTool):
             from homeassistant.components.camera import async_get_image  # noqa: PLC0415
 
             try:
-                image = await async_get_image(run.hass, chosen.entity_id, timeout=SECONDS, width=WIDTH)
+                image = await async_get_image(run.hass, chosen.entity_id, timeout=10, width=1024)
             except HomeAssistantError as err:
                 raise ToolExecutionError(f"The camera gives no picture: {err}") from err
             if not image.content_type.startswith("image/"):
                 raise ToolExecutionError("The camera gives no picture")
-            if len(image.content) > MAX_BYTES:
+            if len(image.content) > 8_000_000:
                 raise ToolExecutionError("The picture of the camera is too large")
             return await self._see(image.content, image.content_type, question, run.calls.caller)
 
-        name = one_line(chosen.name, MAX_NAME)
-        shown = {"message": name, "data": {"image": PICTURE.format(chosen.entity_id)}}
+        name = one_line(chosen.name, 80)
+        shown = {"message": name, "data": {"image": f"/api/camera_proxy/{chosen.entity_id}"}}
         frozen = FrozenLook(
             entity_id=chosen.entity_id,
             question=question,

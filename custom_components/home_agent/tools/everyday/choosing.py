@@ -35,11 +35,11 @@ def choose_one(
     records: list[EntityRecord],
     said: str | None,
     slot: str,
-    better: Sequence[Callable[[EntityRecord], bool]] = (),
+    rank: Callable[[EntityRecord], tuple[bool, ...]] = lambda _record: (),
 ) -> EntityRecord:
     """Return the entity of a name or a room, else the only one in the home, the sentence or the room.
 
-    Of several each test of `better` leaves those that pass it, if any do.
+    Of several the one of the highest `rank` is meant.
     Raises ValidationError that lists what there is.
     """
     if not records:
@@ -61,9 +61,8 @@ def choose_one(
         groups = [in_sentence, there, [] if there else here]
         listed = there or records
     for group in groups:
-        left = group
-        for test in better if len(group) > 1 else ():
-            left = [record for record in left if test(record)] or left
+        best = max(map(rank, group), default=None)
+        left = [record for record in group if rank(record) == best]
         if len(left) == 1:
             return left[0]
     raise choose(run.house, listed, problem)

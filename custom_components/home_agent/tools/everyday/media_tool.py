@@ -14,7 +14,6 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.components.media_player.const import MediaPlayerDeviceClass
 from homeassistant.const import (
     ATTR_DEVICE_CLASS,
     ATTR_SUPPORTED_FEATURES,
@@ -23,7 +22,7 @@ from homeassistant.const import (
     STATE_PLAYING,
     STATE_UNAVAILABLE,
 )
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.util.json import JsonValueType
 
@@ -40,10 +39,10 @@ from ..results import ToldAct
 from .choosing import choose_one, records_of
 
 DOMAIN: Final = "media_player"
-BROWSE: Final = "BROWSE_MEDIA"
+TV: Final = "tv"
 SEARCH: Final = "SEARCH_MEDIA"
 """Features of a player."""
-FINDING: Final = f"{SEARCH} {BROWSE}"
+FINDING: Final = f"{SEARCH} BROWSE_MEDIA"
 
 KINDS: Final = {
     "track": ("track", "music"),
@@ -67,16 +66,11 @@ SOURCE_SCHEME: Final = "media-source://"
 
 MAX_BROWSED: Final = 24
 """Folders that are opened for one question."""
-MAX_DEPTH: Final = 4
 MAX_CHILDREN: Final = 2000
 """Entries of a folder that are looked at."""
-BROWSE_SECONDS: Final = 12
 SURE: Final = 0.8
 """How like a title a query must be that has other words."""
 PLAY: Final = "PLAY_MEDIA"
-ENQUEUE: Final = "MEDIA_ENQUEUE"
-"""Features of a player beside those of searching."""
-MAX_QUERY: Final = 120
 MAX_TITLE: Final = 120
 MAX_OTHERS: Final = 4
 MAX_FOUND: Final = 15
@@ -132,7 +126,6 @@ async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None)
     return sorted(matches, key=lambda match: squash(match.title) != squash(query))
 
 
-@callback
 def is_music_player(hass: HomeAssistant, entity_id: str) -> bool:
     """Return whether a player is one of Music Assistant's."""
     entry = er.async_get(hass).async_get(entity_id)
@@ -142,11 +135,7 @@ def is_music_player(hass: HomeAssistant, entity_id: str) -> bool:
 async def _async_find_music(
     run: ToolRun, entity_id: str, query: str, kind: str | None, artist: str, album: str
 ) -> list[MediaMatch]:
-    """Return the matches of Music Assistant, the most alike first; what the artist has not made is left out.
-
-    Raises PermissionDenied for what the speaker may not read, ToolExecutionError for a failed search, and
-    where others have made all that was found.
-    """
+    """Return the matches of Music Assistant, the most alike first, all by the artist."""
     entry, name = er.async_get(run.hass).async_get(entity_id), query or album or artist
     given = {"artist": artist, "album": album}
     by = {key: value for key, value in given.items() if value and value != name}
@@ -174,10 +163,6 @@ async def _async_find_music(
 
 
 async def _async_move(run: ToolRun, player: str | None, source: str | None) -> JsonValueType:
-    """Move what plays to another player of Music Assistant.
-
-    Raises ValidationError for players that are not clear, ToolExecutionError where nothing can be moved.
-    """
     hass = run.hass
     records = records_of(run, DOMAIN, lambda state: is_music_player(hass, state.entity_id))
     states = {one: state for one in records if (state := hass.states.get(one.entity_id)) is not None}
@@ -217,7 +202,7 @@ async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | No
     fits: dict[MediaMatch, float] = {}
     folders: list[tuple[int, int, dict[str, str]]] = [(0, 0, {})]
     with suppress(TimeoutError):
-        async with asyncio.timeout(BROWSE_SECONDS):
+        async with asyncio.timeout(12):
             for opened in range(MAX_BROWSED):
                 if not folders or 1.0 in fits.values():
                     break
@@ -234,7 +219,7 @@ async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | No
                 for match in _playable(children):
                     if (likeness := _likeness(query, match.title)) >= SURE:
                         fits[match] = likeness - (0.1 if kind and match.kind not in KINDS[kind] else 0)
-                for child in children if depth < MAX_DEPTH else ():
+                for child in children if depth < 4 else ():
                     content_id = str(child.media_content_id)
                     if not child.can_expand or not is_harmless(content_id):
                         continue
@@ -314,7 +299,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
-        """Return the parameters as JSON Schema, with those of Music Assistant where it has players."""
         return _offered(any(is_music_player(hass, record.entity_id) for record in house.of_domain(DOMAIN)))
 
     @override
@@ -323,7 +307,6 @@ class MediaTool(HomeAgentTool):
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return the titles: their publishers choose them."""
         if not isinstance(result, dict):
             return []
         items = [result.get("started")]
@@ -359,38 +342,32 @@ class MediaTool(HomeAgentTool):
         Raises ValidationError for a player that is not clear, ToolExecutionError where nothing is found.
         """
         query, artist, album = (
-            one_line((args.get(slot) or "").strip(), MAX_QUERY) for slot in ("query", "artist", "album")
+            one_line((args.get(slot) or "").strip(), 120) for slot in ("query", "artist", "album")
         )
         action, kind = args.get("action") or "play", args.get("kind")
         if action in ("move", "transfer"):
             return await _async_move(run, args.get("player"), args.get("source"))
         if not (query or artist or album):
             raise ValidationError("query: say what is to be played")
-        features = (FINDING, PLAY, *((ENQUEUE,) if action in ENQUEUED else ()))
+        features = (FINDING, PLAY, *(("MEDIA_ENQUEUE",) if action in ENQUEUED else ()))
         records = records_of(run, DOMAIN, lambda state: all(supports(state, each) for each in features))
-        states = {record: run.hass.states.get(record.entity_id) for record in records}
+        is_watched = kind in WATCHED
 
-        def is_in(record: EntityRecord, shown: str) -> bool:
-            state = states[record]
-            return state is not None and state.state == shown
+        def rank(record: EntityRecord) -> tuple[bool, ...]:
+            """Return whether it is there, can search, is for films or for music as is wanted, and plays."""
+            state, entity_id = run.hass.states.get(record.entity_id), record.entity_id
+            is_screen = state is not None and state.attributes.get(ATTR_DEVICE_CLASS) == TV
+            return (
+                state is not None and state.state != STATE_UNAVAILABLE,
+                supports(state, SEARCH),
+                is_screen == is_watched,
+                is_music_player(run.hass, entity_id) != is_watched,
+                state is not None and state.state == STATE_PLAYING,
+            )
 
-        def has_screen_meant(record: EntityRecord) -> bool:
-            state = states[record]
-            device_class = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
-            return (device_class == MediaPlayerDeviceClass.TV) == (kind in WATCHED)
-
-        # Of several in one room the one that is there, that can search, the screen for films and Music
-        # Assistant for the rest, the one that is playing.
-        better = (
-            lambda record: not is_in(record, STATE_UNAVAILABLE),
-            lambda record: supports(states[record], SEARCH),
-            has_screen_meant,
-            lambda record: is_music_player(run.hass, record.entity_id) != (kind in WATCHED),
-            lambda record: is_in(record, STATE_PLAYING),
-        )
-        player = choose_one(run, records, args.get("player"), "player", better=better)
+        player = choose_one(run, records, args.get("player"), "player", rank)
         is_music = is_music_player(run.hass, player.entity_id)
-        if is_in(player, STATE_UNAVAILABLE):
+        if run.hass.states.is_state(player.entity_id, STATE_UNAVAILABLE):
             raise ToolExecutionError(f"{one_line(player.name, MAX_TITLE)} is not available now. Say so")
         if args.get("radio_mode") and not is_music:
             raise ValidationError("radio_mode: only players of Music Assistant go on with similar music")
@@ -432,7 +409,6 @@ class MediaTool(HomeAgentTool):
 
 @cache
 def _offered(has_music: bool) -> Mapping[str, Any]:
-    """Return the parameters as models are offered them."""
     slots: dict[Any, Any] = {probatio.Optional("query") if has_music else probatio.Required("query"): str}
     slots[probatio.Optional("player")] = str
     if has_music:

@@ -64,12 +64,10 @@ MAX_SPOKEN: Final = 300
 """Characters of an announcement: about 20 seconds of speech, which a call can wait for."""
 EVERYBODY: Final = ("quantities.people", "quantities.all", "quantities.whole_home", "quantities.home")
 """Tables of words for all people and for the whole home."""
-NOWHERE: Final = frozenset({STATE_UNKNOWN, STATE_UNAVAILABLE})
 TELLING: Final = 2
 """Everyday words of one memory that tell it together."""
 STEM: Final = 6
 """Letters by which forms of a word are the same word."""
-MIN_LETTERS: Final = 4
 
 
 @dataclass(slots=True, kw_only=True)
@@ -121,11 +119,7 @@ class Audience:
         is_member: bool = True,
         later: datetime | None = None,
     ) -> None:
-        """Look at who and what is there now.
-
-        A speaker who is no member of the household learns neither names nor where people are. For a message
-        that is told `later`, all ways to reach a person count, wherever they are now.
-        """
+        """Look at who and what is there now; for a message that is told `later` all ways count."""
         self.ways: list[Way] = []
         self.unreached: list[str] = []
         """Why somebody is not reached."""
@@ -174,7 +168,8 @@ class Audience:
             state = self._run.hass.states.get(person)
             where = state.state if state and self._later is None else STATE_UNKNOWN
             # At home by voice, else on the phone; where that is not known, both ways.
-            devices = [] if to_phone or where not in {STATE_HOME, *NOWHERE} else self._near(person)
+            may_hear = where in (STATE_HOME, STATE_UNKNOWN, STATE_UNAVAILABLE) and not to_phone
+            devices = self._near(person) if may_hear else []
             has_phone = person in self._reachable
             # In quiet hours the phone goes before the voice.
             hears = bool(devices) and not (has_phone and self._messages.are_quiet_hours(self._later))
@@ -338,7 +333,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(
         word[:STEM]
         for word in words(text)
-        if word not in neutral_words() and (len(word) >= MIN_LETTERS or word.isdigit() or is_unspaced(word))
+        if word not in neutral_words() and (len(word) >= 4 or word.isdigit() or is_unspaced(word))
     )
 
 
@@ -394,10 +389,6 @@ class NotifyTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Deliver a message, or keep it for later.
-
-        Raises ValidationError for a person or a room that is not clear or cannot be reached.
-        """
         text = one_line(args["message"].strip(), MAX_MESSAGE)
         if not text:
             raise ValidationError("message: say what is to be sent")
@@ -422,10 +413,7 @@ class NotifyTool(HomeAgentTool):
         return _result(ways, audience.unreached, text)
 
     async def _async_inquire(self, message: Notice, run: ToolRun) -> JsonValueType:
-        """Ask one person or room; the reply comes later, to the one who asks and to no model.
-
-        Each way is judged as a message on it would be. Raises ValidationError if nobody can be asked.
-        """
+        """Ask one person or room; the reply comes later, to the one who asks and to no model."""
         audience = await self._async_audience(message, run)
         message = await self._async_checked(message, run, is_announced=bool(audience.devices))
         names = {way.name or (name_of(way.device, run.hass) if way.device else "") for way in audience.ways}
@@ -554,10 +542,12 @@ class NotifyTool(HomeAgentTool):
         if waiting:
             item = FrozenPlan(calls=tuple(waiting), **asked_when(schedule), begin=keep)
             raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
-        notes = [*planned.told_beside(command), *await async_waits_again(schedule, run)]
+        notes = await async_waits_again(schedule, run)
         await keep()
-        told = f"{command.told_at(dt_util.utcnow())}: {message.text}"
-        result: dict[str, JsonValueType] = {"planned": told, "id": command.id}
+        result: dict[str, JsonValueType] = {
+            "planned": f"{command.told_at(dt_util.utcnow())}: {message.text}",
+            "id": command.id,
+        }
         return result | ({"notes": [*notes]} if notes else {})
 
     async def _async_audience(
@@ -572,10 +562,7 @@ class NotifyTool(HomeAgentTool):
         return audience
 
     async def _async_checked(self, message: Notice, run: ToolRun, *, is_announced: bool) -> Notice:
-        """Return a message with whether a room would hear what is remembered of people.
-
-        Raises ValidationError for one that is too long to be announced.
-        """
+        """Return a message with whether a room would hear what is remembered of people."""
         if is_announced and len(message.text) > MAX_SPOKEN:
             raise ValidationError(f"message: at most {MAX_SPOKEN} characters can be announced; shorten it")
         private = await async_tells_of_people(message.text, self._memories, self._profile, run)
@@ -584,10 +571,6 @@ class NotifyTool(HomeAgentTool):
     def _calls(
         self, audience: Audience, message: Notice, run: ToolRun, *, to_all: bool = False
     ) -> list[ServiceCall]:
-        """Return the calls that deliver a message in all ways.
-
-        Raises ValidationError if nobody can be reached, or if somebody cannot who has to be.
-        """
         calls: list[ServiceCall] = []
         problems = [*audience.unreached]
         for way in audience.ways:

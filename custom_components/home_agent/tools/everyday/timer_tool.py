@@ -1,8 +1,9 @@
 """timer: timers and reminders, announced where they were set; lists and cancels all that is planned."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import datetime, time
 from functools import cache
 import re
 from typing import Any, Final, override
@@ -15,8 +16,9 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...context.named import class_concepts
+from ...domains.base import words as words_of
 from ...errors import ValidationError
-from ...knowledge.names import called, content_words, word_similarity
+from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import DEFAULT, find, languages, table, words as phrases
 from ...languages.sentence import Mood, read
@@ -25,10 +27,9 @@ from ...planned.records import REMIND, SNOOZE, Giver, PlannedItem, Schedule, rea
 from ...planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ...regex import lazy_regex
 from ...texts import fold, leaves, one_line, words
-from ...timespans import WEEKDAYS, format_local, format_span, told_days
+from ...timespans import format_local, format_span, told_days
 from ...when import (
     FORMS,
-    forms,
     read as read_time,
     read_clock,
     read_days,
@@ -42,18 +43,13 @@ from ..control.asked import is_planted, named_by_person
 from ..control.later import async_read_schedule, async_waits_again
 from ..control.telling import tell_names
 from ..pending import registry_ids
+from ..resolving.resolver import listed
 from ..results import ToldAct, ToldTime, ToldValue, ValueKind
 from .choosing import user_of
 
-MAX_NAME: Final = 200
-NOTHING: Final = "None of yours: this person and this device have no timer, reminder or planned command."
-ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control switches things"
-"""Told where a timer is named after devices or after what is to be done with one."""
 YEARS_AHEAD: Final = 2
 WHEN_FORMS: Final = f"10 minutes, 2 hours, {FORMS}"
-SAY_WHEN: Final = "when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30"
 SAY_LENGTH: Final = "when: say by how much, such as 5 minutes, or until when"
-_NUMBER: Final = lazy_regex(r"\d+")
 MORNING: Final = time(9)
 """The time of day of a reminder that has only a date."""
 WAKE: Final = "wake"
@@ -64,20 +60,10 @@ MEANT: Final = {
     **dict.fromkeys(("snooze", "snooze_alarm"), "extend"),
 }
 """Actions by what models call them."""
-ALARMS: Final = frozenset(
-    (
-        "alarm",
-        "alarm clock",
-        "wake up",
-        "wecker",
-        "reveil",
-        "alarma",
-        "despertador",
-        "sveglia",
-        "wekker",
-        "budzik",
-    )
-)
+ALARMS: Final = words_of("alarm wecker reveil alarma despertador sveglia wekker budzik") | {
+    "alarm clock",
+    "wake up",
+}
 """Names by which models mean that a timer is an alarm."""
 SLOT_WORDS: Final = {
     **TIME_SLOT_WORDS,
@@ -129,7 +115,6 @@ class TimerTool(HomeAgentTool):
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return the names that were given after text from outside was read."""
         if not isinstance(result, dict):
             return []
         parts = ("timers", "commands", "cancelled_commands")
@@ -137,8 +122,7 @@ class TimerTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Do one thing. Raises ValidationError for a time or a timer that is not clear."""
-        name, when = one_line((args.get("name") or "").strip(), MAX_NAME), args.get("when") or ""
+        name, when = one_line((args.get("name") or "").strip(), 200), args.get("when") or ""
         speaker = run.speaker
         is_alarm = args["action"] == WAKE
         if args["action"] == "set" or is_alarm:
@@ -149,7 +133,7 @@ class TimerTool(HomeAgentTool):
                 args, run, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=None if is_alarm else MORNING
             )
             if schedule is None or not when.strip():
-                raise ValidationError(SAY_WHEN)
+                raise ValidationError("when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30")
             own_words = (is_own_words(name, text, speaker.person or "") for text in run.calls.origins.said)
             is_foreign = name and run.tainted and not run.confirmed and not any(own_words)
             is_foreign = is_foreign or (is_alarm and _is_planted_alarm(schedule.due, run))
@@ -179,18 +163,19 @@ class TimerTool(HomeAgentTool):
             if notes := await async_waits_again(schedule, run):
                 result["note"] = notes[0]
             elif is_order or not domain_words().keys().isdisjoint(fold(name).split()):
-                result["note"] = ONLY_REMINDS
+                result["note"] = "This only reminds: nothing will be switched. ha_control switches things"
             return result
         self._planned.look(run.speaker.device_id, run.speaker.language)
         items, ringing = self._planned.seen_by(run.speaker), self._planned.ringing(run.speaker)
         timers = [item for item in items if item.is_timer]
         if args["action"] == "list":
             others = [item for item in items if not item.is_timer]
-            listed: dict[str, JsonValueType] = {
+            rows: dict[str, JsonValueType] = {
                 "timers": planned_rows(timers[:MAX_LISTED], run),
                 "commands": planned_rows(others[:MAX_LISTED], run),
             }
-            return {part: rows for part, rows in listed.items() if rows} or NOTHING
+            nothing = "None of yours: this person and this device have no timer, reminder or planned command."
+            return {part: each for part, each in rows.items() if each} or nothing
         if args["action"] == "cancel":
             is_all = means_all(name, run.speaker.language)
             if not is_all and ringing and not name and not when:
@@ -220,7 +205,15 @@ class TimerTool(HomeAgentTool):
         self._check_unplanted(args, meant, run)
         length = read_length(when, run.speaker.language) if when else SNOOZE
         if length is None:
-            schedule = _schedule(when, timer.schedule.days or None, run)
+            schedule = read_schedule(
+                run.hass,
+                when.strip(),
+                timer.schedule.days or None,
+                run.speaker.language,
+                accepted=WHEN_FORMS,
+                years=YEARS_AHEAD,
+                clock=MORNING,
+            )
         elif timer.rings_since:
             schedule = Schedule(due=now + length)
         else:
@@ -240,7 +233,6 @@ class TimerTool(HomeAgentTool):
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
-        """Return what was set for today, or cancelled."""
         if not isinstance(result, Mapping):
             return ()
         if "cancelled_commands" in result:
@@ -256,7 +248,7 @@ class TimerTool(HomeAgentTool):
             # A length or a time is told in the person's own words, which are in their language.
             when = str(args.get("when") or "").strip()
             due = str(timer["due"]).split()[1:] if "in" in timer else []
-            numbers = _NUMBER.findall(when)
+            numbers = re.findall(r"\d+", when)
             beside = re.search(rf"(?<!\w){numbers[0]} \w+", run.sentence) if len(numbers) == 1 else None
             if beside and read_length(when, "") is not None:
                 spoken = beside[0]
@@ -278,14 +270,6 @@ class TimerTool(HomeAgentTool):
         if len(names) < len(cancelled):
             return (ToldAct(key="timer_cancelled"),) if len(cancelled) == 1 else ()
         return (ToldAct(key="cancelled", names=names, referents=len(names)),)
-
-
-def _schedule(when: str, days: tuple[int, ...] | None, run: ToolRun) -> Schedule:
-    """Return when a timer is due. Raises ValidationError for an unclear or past time."""
-    language = run.speaker.language
-    return read_schedule(
-        run.hass, when.strip(), days, language, accepted=WHEN_FORMS, years=YEARS_AHEAD, clock=MORNING
-    )
 
 
 def _with_clock(args: dict[str, Any], language: str) -> dict[str, Any]:
@@ -317,19 +301,12 @@ def _is_planted_alarm(due: datetime, run: ToolRun) -> bool:
 
 # What is planned, as the model reads it, and which of it is meant
 
-SAME: Final = 0.88
-"""How alike two forms of a word are."""
-_BESIDE: Final = frozenset({"at", "on", "in", "for", "every", "oclock", "next", "this"})
-"""English words beside a time that name nothing."""
 OUTSIDE: Final = "a text from outside"
 """Where the words of a timer or a message come from that was planned after such a text was read."""
 MAX_LISTED = 20
-MAX_NAMED = 5
-MAX_NAMES = 3
 MAX_LIST_CHARS = 130
 """Errors have 300 characters, with what was asked for; a list in one must not be cut off."""
 WHICH: Final = "which one is meant? Give the name and the time of one of:"
-NOT_CALLED: Final = "nothing is called so, and nothing was changed. There is:"
 
 
 def planned_rows(items: Iterable[PlannedItem], run: ToolRun) -> list[JsonValueType]:
@@ -366,10 +343,7 @@ def planned_row(item: PlannedItem, run: ToolRun) -> dict[str, JsonValueType]:
 
 
 def _told_message(item: PlannedItem, run: ToolRun) -> str:
-    """Return a planned message with its time; its words only to the one who planned it.
-
-    The person who asks about the plans of a device may be a guest.
-    """
+    """Return a planned message with its time; its words only to the one who planned it, not to a guest."""
     assert item.message is not None
     own = item.owner.user_id in (None, run.speaker.context.user_id) or given_by(item.owner, run)
     told = item.told_at(dt_util.utcnow())
@@ -430,14 +404,10 @@ def meant_items(items: Sequence[PlannedItem], name: str, when: str, run: ToolRun
     last = max((command.id for command in commands), default="")
     # "den Timer", "10 minutes"
     if name and _without_kind(name) and read_length(name, language) is None:
-        meant = _called(timers, commands, name, run)
-        problem = WHICH if meant else NOT_CALLED
+        meant = _called([*timers, *commands], name, run)
+        problem = WHICH if meant else "nothing is called so, and nothing was changed. There is:"
     elif when and (read_length(when, language) is None or len(items) > 1):
-        moment = read_moment(when, language, "when")
-        meant = [item for item in timers if _is_at(moment, item)]
-        meant = meant or [item for item in commands if _is_at(moment, item)]
-        clock = read_clock(when)
-        meant = meant or [item for item in timers if clock and item.schedule.clock == clock]
+        meant = _due_at([*timers, *commands], when, language)
     elif last and all(timer.id < last for timer in timers):
         newest = max(commands, key=lambda command: command.created)
         meant = [command for command in commands if command.owner.turn_id == newest.owner.turn_id]
@@ -481,15 +451,21 @@ def means_all(name: str, language: str) -> bool:
     return name.strip() == "*" or fold(name) in all_words(language)
 
 
-def _is_at(moment: date | datetime, item: PlannedItem) -> bool:
-    """Return whether something is due at a local time, or on a day, be it repeatedly."""
-    if item.schedule.event is not None:
-        return False
-    if isinstance(moment, datetime):
-        local = dt_util.as_local(moment)
-        is_repeated = local.weekday() in item.schedule.days and local.time() == item.schedule.clock
-        return moment == item.due or is_repeated
-    return dt_util.as_local(item.due).date() == moment or moment.weekday() in item.schedule.days
+def _due_at(items: Sequence[PlannedItem], when: str, language: str) -> list[PlannedItem]:
+    """Return what is due at a time or on a day, be it repeatedly: timers, else commands."""
+    moment = read_moment(when, language, "when")
+    local = dt_util.as_local(moment) if isinstance(moment, datetime) else None
+
+    def is_then(item: PlannedItem) -> bool:
+        days = item.schedule.days
+        if local is not None:
+            return local == item.due or (local.weekday() in days and local.time() == item.schedule.clock)
+        return dt_util.as_local(item.due).date() == moment or moment.weekday() in days
+
+    meant = [item for item in items if item.schedule.event is None and is_then(item)]
+    clock = read_clock(when)
+    meant = meant or [item for item in items if item.is_timer and clock and item.schedule.clock == clock]
+    return [item for item in meant if item.is_timer] or meant
 
 
 def _without_kind(name: str) -> str:
@@ -506,71 +482,36 @@ def _kind_words() -> frozenset[str]:
     return frozenset(fold(word) for kinds in tables for word in kinds.get("timer", ()) if word.isalpha())
 
 
-def _called(
-    timers: Sequence[PlannedItem], commands: Sequence[PlannedItem], name: str, run: ToolRun
-) -> list[PlannedItem]:
-    """Return what an id, a name, an entity or other words mean; a "Pizzatimer" is called Pizza."""
-    if by_id := [item for item in (*timers, *commands) if item.id == name]:
+def _called(items: Sequence[PlannedItem], name: str, run: ToolRun) -> list[PlannedItem]:
+    """Return what an id, a name, a description or a time means; a "Pizzatimer" is called Pizza."""
+    if by_id := [item for item in items if item.id == name]:
         return by_id
-    for asked in (name, _without_kind(name)):
-        if meant := called(timers, asked, lambda timer: (timer.told,)):
-            return meant
-    if meant := [timer for timer in timers if _is_described(timer, name, run)]:
-        return meant
+    spoken, now = tuple(dict.fromkeys((find(run.speaker.language) or DEFAULT, DEFAULT))), dt_util.utcnow()
 
-    def names(command: PlannedItem) -> Iterator[str]:
-        yield from command.entity_ids
-        if command.message is not None:
-            yield from (command.message.receiver, command.message.text)
-        for record in filter(None, map(run.house.entities.get, command.entity_ids)):
+    def names(item: PlannedItem) -> Iterator[str]:
+        yield from (item.told, *item.entity_ids)
+        if item.message is not None:
+            yield from (item.message.receiver, item.message.text)
+        described = [item.told or "timer", item.schedule.told(now)]
+        entity_ids = (*item.entity_ids, *item.schedule.watched)
+        for record in filter(None, map(run.house.entities.get, entity_ids)):
             yield from record.names
+            area = run.house.areas.get(record.area_id or "")
+            kinds = class_concepts(record.domain, record.device_class, spoken)
+            described += [kinds, *record.names, *(area.names if area else ())]
+        yield " ".join(described)
 
-    meant = [command for command in commands if fold(name) == fold(command.told)]
-    if meant := meant or called(commands, name, names, in_parts=True):
-        return meant
-    described = [command for command in commands if _is_described(command, name, run)]
-    return described if len(described) == 1 else []
-
-
-def _is_described(item: PlannedItem, text: str, run: ToolRun) -> bool:
-    """Return whether each word is of a name, of an entity's kind or room, of the action, or of the time.
-
-    Words for times may be of any language: "das am Samstag".
-    """
-    language, schedule, local = run.speaker.language, item.schedule, dt_util.as_local(item.due)
-    watched = (run.house.entities[each] for each in schedule.watched if each in run.house.entities)
-    named = {*words(item.told), *(_kind_words() if item.is_timer else words(schedule.told(dt_util.utcnow())))}
-    if item.message is not None:
-        named.update(words(item.message.text))
-    for record in watched:
-        named.update(word for name in record.names for word in content_words(name))
-    for record in filter(None, map(run.house.entities.get, item.entity_ids)):
-        spoken = tuple(dict.fromkeys((find(language) or DEFAULT, DEFAULT)))
-        area = run.house.areas.get(record.area_id or "")
-        named.update(words(class_concepts(record.domain, record.device_class, spoken)))
-        named.update(word for name in record.names for word in content_words(name))
-        named.update(word for name in (area.names if area else ()) for word in words(name))
-    times = {fold(WEEKDAYS[day]) for day in (*schedule.days, local.weekday())}
-    times |= {day[:3] for day in times} | {fold(local.date().isoformat())}
-    times.update(words(told_days(schedule.days)) if schedule.days else ())
-    days_ahead = (local.date() - dt_util.now().date()).days
-    times.update({0: ("today", "tonight"), 1: ("tomorrow",)}.get(days_ahead, ()))
-
-    def fits(word: str) -> bool:
-        if (clock := read_clock(word)) is not None:
-            return clock == local.time().replace(second=0, microsecond=0)
-        if word.isdecimal() and not local.minute:
-            return int(word) in (local.hour, local.hour % 12 or 12)
-        if word in times or word.removesuffix("s") in times or f"{word}s" in times:
-            return True
-        return any(word_similarity(word, other) >= SAME for other in named)
-
-    for form in forms(text.replace(",", " "), language):
-        asked = [word if read_clock(word) is not None else fold(word) for word in form.split()]
-        asked = [word for word in asked if word not in stop_words() | _BESIDE]
-        if asked and all(map(fits, asked)):
-            return True
-    return False
+    for likely in (
+        [item for item in items if item.is_timer],
+        [item for item in items if not item.is_timer],
+    ):
+        for asked in (name, _without_kind(name)):
+            if meant := called(likely, asked, names, in_parts=True):
+                return meant
+    for asked in (name, _without_kind(name)):
+        with suppress(ValidationError):
+            return _due_at(items, asked, run.speaker.language)
+    return []
 
 
 def _listed(items: Collection[PlannedItem], run: ToolRun) -> str:
@@ -587,15 +528,11 @@ def _listed(items: Collection[PlannedItem], run: ToolRun) -> str:
         elif item.message is not None:
             rows.append(_told_message(item, run))
         elif deeds:
-            told = (
-                f"{', '.join(names[:MAX_NAMES])}{' …' if len(names) > MAX_NAMES else ''} {deed}"
-                for deed, names in list(deeds.items())[:MAX_NAMES]
-            )
-            rows.append(", ".join(told))
+            rows.append(", ".join(f"{listed(names, 60)} {deed}" for deed, names in deeds.items()))
     kept = rows[:1]
-    for row in rows[1:MAX_NAMED]:
+    for row in rows[1:5]:
         if len("; ".join((*kept, row))) > MAX_LIST_CHARS:
             break
         kept.append(row)
-    more = len(rows) - len(kept)
-    return "; ".join((*kept, f"and {more} more")) if more else "; ".join(kept)
+    more = [f"and {len(rows) - len(kept)} more"] if len(rows) > len(kept) else []
+    return "; ".join((*kept, *more))

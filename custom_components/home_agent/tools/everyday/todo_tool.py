@@ -26,12 +26,10 @@ from ..results import ToldAct
 from .choosing import choose_one, permitted, records_of
 
 DOMAIN: Final = "todo"
-OPEN: Final = "needs_action"
 DONE: Final = "completed"
 MAX_TEXT: Final = 120
 SURE: Final = 0.75
 """How like an item a word must be that is only near to it."""
-DAY_KEPT: Final = "SET_DUE_DATE_ON_ITEM"
 TIME_KEPT: Final = "SET_DUE_DATETIME_ON_ITEM"
 """Features of lists that keep when something is due."""
 
@@ -40,7 +38,6 @@ type ItemStep = tuple[str, str, Sequence[ServiceCall]]
 """What becomes of an item, its text, and the calls that do it."""
 MAX_ITEMS: Final = 20
 """Items of one call."""
-MAX_READ: Final = 50
 MAX_LISTS: Final = 8
 CREATE: Final = "CREATE_TODO_ITEM"
 DELETE: Final = "DELETE_TODO_ITEM"
@@ -106,7 +103,6 @@ class TodoTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Do one thing with one list. Raises ValidationError for a list or an item that is not clear."""
         action, name = args["action"], args.get("list")
         texts = [one_line(item.strip(), MAX_TEXT) for item in args.get("items") or () if item.strip()]
         items = list(dict.fromkeys(texts))
@@ -130,7 +126,11 @@ class TodoTool(HomeAgentTool):
                     call = _call(chosen, "add_item", item=text, **dated)
                     if key in completed:
                         call = _call(
-                            chosen, "update_item", item=_key_of(completed[key]), status=OPEN, **dated
+                            chosen,
+                            "update_item",
+                            item=_key_of(completed[key]),
+                            status="needs_action",
+                            **dated,
                         )
                     steps.append(("already_there", text, ()) if key in known else ("added", text, (call,)))
                     known.add(key)
@@ -218,43 +218,29 @@ def _call(chosen: EntityRecord, service: str, **data: Any) -> ServiceCall:
 async def _async_list(
     run: ToolRun, records: list[EntityRecord], name: str | None, items: Sequence[str], *, is_new: bool = False
 ) -> EntityRecord:
-    """Return the named list, else the only one that contains all of the items.
-
-    New items go on the list that this turn has changed, or whose items the sentence names: "Tick off bread
-    and add cheese" means the list with the bread.
-    """
+    """Return the named list, else the only one with all items; for new ones that which this turn changed."""
     try:
         return choose_one(run, records, name, "list")
     except ValidationError:
         if name:
             raise
         likely = [record for record in records if is_new and record.entity_id in run.calls.touched]
-        if len(likely) != 1:
-            sentence = set(words(run.sentence))
-            likely = []
-            for record in permitted(run, records)[:MAX_LISTS]:
-                there, _ = await _async_items(run, record)
-                named = (words(_text_of(item)) for item in there)
-                if (
-                    any(item and sentence.issuperset(item) for item in named)
-                    if is_new
-                    else all(_fitting(item, there) for item in items)
-                ):
-                    likely.append(record)
+        for record in permitted(run, records)[:MAX_LISTS] if not is_new else ():
+            there, _ = await _async_items(run, record)
+            likely += [record] if all(_fitting(item, there) for item in items) else []
         if len(likely) != 1:
             raise
         return likely[0]
 
 
 async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | None) -> JsonValueType:
-    """Return the open items: of the named list, else of all."""
     try:
         chosen = [choose_one(run, records, name, "list")]
     except ValidationError:
         if name or not records:
             raise
         chosen = permitted(run, records)[:MAX_LISTS]
-    most = MAX_READ // len(chosen)
+    most = 50 // len(chosen)
     results: list[JsonValueType] = []
     for record in chosen:
         items, _ = await _async_items(run, record)
@@ -269,17 +255,14 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | Non
 
 
 def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, str]:
-    """Return when something is due as the list keeps it; nothing if no time is given.
-
-    Raises ValidationError for a time that is not clear, and for a list that keeps none.
-    """
+    """Return when something is due as the list keeps it; nothing if no time is given."""
     if not (text or "").strip():
         return {}
     moment = read_moment(str(text), run.speaker.language, "due")
     state = run.hass.states.get(chosen.entity_id)
     if isinstance(moment, datetime) and supports(state, TIME_KEPT):
         return {"due_datetime": moment.isoformat()}
-    if supports(state, DAY_KEPT):
+    if supports(state, "SET_DUE_DATE_ON_ITEM"):
         day = moment.date() if isinstance(moment, datetime) else moment
         return {"due_date": day.isoformat()}
     if supports(state, TIME_KEPT):
@@ -288,7 +271,6 @@ def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, s
 
 
 def _meant(text: str, items: Sequence[Item]) -> Item:
-    """Return the item that words mean. Raises ValidationError that lists the items."""
     fitting = _fitting(text, items)
     if len(fitting) == 1:
         return fitting[0]

@@ -1,7 +1,7 @@
 """weather: the forecast, limited to what was asked for."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, override
 
 import probatio
@@ -44,9 +44,6 @@ UNITS: Final = {
     "uv_index": None,
 }
 """Value of a forecast: the attribute of the entity with its unit."""
-AROUND: Final = timedelta(hours=1, minutes=30)
-"""How far the hours that are told are from the one that is asked about."""
-PERCENT: Final = frozenset({"precipitation_probability", "humidity"})
 PARTS: Final[Mapping[str, tuple[int, int]]] = {
     "night": (0, 6),
     "morning": (6, 12),
@@ -56,10 +53,6 @@ PARTS: Final[Mapping[str, tuple[int, int]]] = {
 """The hours of the parts of a day."""
 LATE_PARTS: Final[Mapping[str, str]] = {"night": "evening", "tonight": "evening"}
 """Words that people use in the day for its end."""
-BESIDE_PART: Final = frozenset({"this", "in", "the", "at", "on", "of", "today"})
-FEW_HOURS: Final = 4
-"""So many hours are told one by one; of more, the parts of the day are told."""
-HIGHEST: Final = ("temperature", "precipitation_probability", "wind_speed")
 BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
 """The values that are shown if there are several entries."""
 
@@ -91,7 +84,8 @@ class WeatherTool(HomeAgentTool):
         said, part = (args.get("day") or "").strip(), None
         for form in forms(said, run.speaker.language, past=True):  # "this evening", "morgen früh"
             if parts := [word for word in form.split() if word in PARTS or word in LATE_PARTS]:
-                rest = [word for word in form.split() if word not in {*parts, *BESIDE_PART}]
+                beside = {*parts, "this", "in", "the", "at", "on", "of", "today"}
+                rest = [word for word in form.split() if word not in beside]
                 said, part = " ".join(rest) or "today", LATE_PARTS.get(parts[0], parts[0])
                 break
         moment = read_moment(said, run.speaker.language, "day") if said else None
@@ -118,45 +112,30 @@ class WeatherTool(HomeAgentTool):
             reach = f"it is about {days[0]} to {days[-1]}" if days else "there is none now"
             raise ValidationError(f"day: the forecast does not reach it; {reach}")
         if isinstance(moment, datetime) and kind == "hourly":
-            shown = [entry for entry in shown if abs(entry[0] - moment) <= AROUND] or shown
+            around = timedelta(hours=1, minutes=30)
+            shown = [entry for entry in shown if abs(entry[0] - moment) <= around] or shown
+        if part and kind == "hourly":
+            first, end = PARTS[part]
+            shown = [entry for entry in shown if first <= entry[0].hour < end] or shown
         most = shown[: LIMITS[kind]]
-        listed: list[dict[str, JsonValueType]]
-        if kind == "hourly" and not isinstance(moment, datetime) and len(shown) > FEW_HOURS:
-            parts_of_days: dict[tuple[date, str], list[Mapping[str, Any]]] = {}
-            for at, hour in shown if day else most:
-                name = next(name for name, (first, end) in PARTS.items() if first <= at.hour < end)
-                parts_of_days.setdefault((at.date(), name), []).append(hour)
-            wanted_parts = {key: hours for key, hours in parts_of_days.items() if key[1] == part}
-            listed = []
-            for (date_of, name), hours in (wanted_parts or parts_of_days).items():
-                of_part: dict[str, JsonValueType] = {"at": f"{date_of:%a %Y-%m-%d} {name}"}
-                conditions = (str(hour.get("condition")) for hour in hours)
-                if known := [each for each in dict.fromkeys(conditions) if each in CONDITIONS]:
-                    of_part["condition"] = ", ".join(known)
-                for key in UNITS:
-                    values = [value for hour in hours if (value := _number(hour.get(key))) is not None]
-                    if values and key in HIGHEST:
-                        of_part[key] = max(values)
-                    elif values and key == "precipitation":
-                        of_part[key] = round(sum(values), 1)
-                    if values and key == "temperature" and min(values) != max(values):
-                        of_part["templow"] = min(values)
-                listed.append(of_part)
-        else:
-            keys = [key for key in UNITS if len(most) == 1 or key in BRIEF]
-            listed = []
-            for at, entry in most:
-                shown_at = at.strftime("%a %Y-%m-%d" if kind == "daily" else "%a %Y-%m-%d %H:%M")
-                told: dict[str, JsonValueType] = {"at": shown_at}
-                if kind == "twice_daily" and "is_daytime" in entry:
-                    told["part"] = "day" if entry["is_daytime"] else "night"
-                if (condition := entry.get("condition")) in CONDITIONS:
-                    told["condition"] = str(condition)
-                told |= {key: value for key in keys if (value := _number(entry.get(key))) is not None}
-                listed.append(told)
+        if kind == "hourly" and len(most) > 8:
+            most = most[::3]
+        keys = [key for key in UNITS if len(most) == 1 or key in BRIEF]
+        listed: list[dict[str, JsonValueType]] = []
+        for at, entry in most:
+            told: dict[str, JsonValueType] = {
+                "at": at.strftime("%a %Y-%m-%d" if kind == "daily" else "%a %Y-%m-%d %H:%M")
+            }
+            if kind == "twice_daily" and "is_daytime" in entry:
+                told["part"] = "day" if entry["is_daytime"] else "night"
+            if (condition := entry.get("condition")) in CONDITIONS:
+                told["condition"] = str(condition)
+            told |= {key: value for key in keys if (value := _number(entry.get(key))) is not None}
+            listed.append(told)
         units: dict[str, JsonValueType] = {}
         for key, attribute in UNITS.items():
-            unit = state.attributes.get(attribute) if attribute else "%" if key in PERCENT else None
+            unit = "%" if key in ("precipitation_probability", "humidity") else None
+            unit = state.attributes.get(attribute) if attribute else unit
             if unit and any(key in entry for entry in listed):
                 units[key] = one_line(str(unit), 12)
         return {

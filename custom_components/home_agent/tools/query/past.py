@@ -1,20 +1,15 @@
 """States of the past as a query answers them: what the recorder's data comes to."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby, pairwise
-from math import atan2, cos, degrees, radians, sin
 from typing import Any, Final, NamedTuple
 
 from homeassistant.components.sensor import ATTR_STATE_CLASS
 from homeassistant.const import (
     ATTR_DEVICE_CLASS,
     ATTR_UNIT_OF_MEASUREMENT,
-    COMPRESSED_STATE_ATTRIBUTES,
-    COMPRESSED_STATE_LAST_CHANGED,
-    COMPRESSED_STATE_LAST_UPDATED,
-    COMPRESSED_STATE_STATE,
     PERCENTAGE,
     STATE_UNAVAILABLE,
     STATE_UNKNOWN,
@@ -38,25 +33,16 @@ from ...timespans import format_local, format_span
 from ...when import Period, read_asked
 from .present import MAX_CHARS, NARROW, Member, Report, StateTest, as_percent
 
-MAX_HISTORY_ENTITIES: Final = 20
 MAX_CHANGES: Final = 20
 """Changes listed of one entity."""
-MAX_CHANGES_EACH: Final = 5
-"""Changes listed of each where there are several."""
 MAX_STATES: Final = 8
 MAX_ROWS = 20_000
 """Changes read for one entity; the newest are kept."""
 STATISTICS_FROM: Final = timedelta(days=2)
 """Longer periods of sensors are read from hourly statistics where there are any."""
-HOUR_SECONDS: Final = 3600.0
-_FIRST_STEP: Final = timedelta(hours=6)
-_FEW_ROWS: Final = 2_000
 _INSTANT: Final = timedelta(microseconds=1)
 _GAPS: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN, "", "None"})
-_TOLERANCE_SECONDS: Final = 120.0
 _METERS: Final = frozenset({"total", "total_increasing"})
-_USUAL: Final = ("on", "off", "open", "closed", "locked", "unlocked")
-_KIND_OF_ANGLE: Final = "wind_direction"
 
 
 class Sample(NamedTuple):
@@ -109,24 +95,18 @@ class Recorded:
         percent = as_percent(self.attribute, value)
         return "" if not _is_number(value) else str(value if percent is None else percent)
 
-    @property
-    def unit(self) -> str | None:
+    def unit_in(self, hass: HomeAssistant) -> str | None:
         """Return the unit of the number that is followed."""
-        attributes, attribute = self.state.attributes, self.attribute
-        if attribute is not None:
-            is_share = as_percent(attribute, 1) is not None or attribute.endswith("humidity")
-            return PERCENTAGE if is_share else None
-        unit = attributes.get(ATTR_UNIT_OF_MEASUREMENT)
-        if not unit and self.state.domain == "weather":
-            unit = attributes.get("temperature_unit")
+        attribute, unit = self.attribute or "", None
+        if as_percent(attribute, 1) is not None or attribute.endswith("humidity"):
+            return PERCENTAGE
+        is_temperature = "temp" in attribute and "kelvin" not in attribute
+        if not attribute:
+            unit = self.state.attributes.get(ATTR_UNIT_OF_MEASUREMENT)
+            is_temperature = self.state.domain in ("climate", "water_heater", "weather")
+        if not unit and is_temperature:
+            unit = hass.config.units.temperature_unit
         return one_line(str(unit), 20) if unit else None
-
-    @property
-    def is_temperature(self) -> bool:
-        """Return whether it is a temperature in the unit of the home, as of a thermostat."""
-        if self.attribute is not None:
-            return "temp" in self.attribute and "kelvin" not in self.attribute
-        return self.state.domain in ("climate", "water_heater")
 
 
 async def async_history(
@@ -148,7 +128,7 @@ async def async_history(
     if not at_once:
         head = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
     chosen: list[Recorded] = []
-    for record, state in found[:MAX_HISTORY_ENTITIES]:
+    for record, state in found[:20]:
         attributes, facts = state.attributes, DOMAINS[state.domain]
         state_class = attributes.get(ATTR_STATE_CLASS)
         if state_class is None and (entry := er.async_get(hass).async_get(state.entity_id)):
@@ -161,7 +141,7 @@ async def async_history(
             names = ()
         meant = (
             text
-            for text in (facts.active, state.state, *_USUAL)
+            for text in (facts.active, state.state, "on", "off", "open", "closed", "locked", "unlocked")
             if text and counted and counted(record, State(state.entity_id, text, attributes))
         )
         chosen.append(
@@ -177,13 +157,13 @@ async def async_history(
         await async_read_database(hass, _read_all, hass, chosen, period, aggregate)
     except DatabaseError as err:
         raise ToolExecutionError(str(err)) from err
-    max_changes = MAX_CHANGES if len(chosen) == 1 else MAX_CHANGES_EACH
+    max_changes = MAX_CHANGES if len(chosen) == 1 else 5
     room = MAX_CHARS - len(json_dumps(head))
     reports: Report = {}
     for each in chosen:
         own = without_outside(hass, each.state)
         report: Report = {"now": describe_state(own, each.record, aged=False)}
-        if unit := each.unit or (hass.config.units.temperature_unit if each.is_temperature else None):
+        if unit := each.unit_in(hass):
             report["unit"] = unit
         if not at_once:
             report |= _summary(each, period, aggregate, max_changes)
@@ -232,68 +212,59 @@ def _read_all(hass: HomeAssistant, wanted: Sequence[Recorded], period: Period, a
             if mean is None:
                 continue
             low, high = (mean if row.get(key) is None else row[key] for key in ("min", "max"))
-            start, end = row["start"], row["start"] + HOUR_SECONDS
+            start, end = row["start"], row["start"] + 3600.0
             held = min(end, period.end.timestamp()) - max(start, period.start.timestamp())
             each.hours.append(
                 HeldValue(max(start, period.start.timestamp()), max(0.0, held), mean, low, high)
             )
             each.metered += row.get("change") or 0.0
             rest = Period(dt_util.utc_from_timestamp(end), period.end)
+        if rest.start >= rest.end:
+            continue
         _read_samples(hass, each, rest)
         # The recorder may not yet have written the state of now.
         state, samples = each.state, each.samples
         moment = state.last_changed if each.attribute is None else state.last_updated
-        now = Sample(
-            max(moment.timestamp(), rest.start.timestamp()), each.value_of(state.attributes, state.state)
-        )
+        at = max(moment.timestamp(), rest.start.timestamp())
+        now = Sample(at, each.value_of(state.attributes, state.state))
         is_newer = not samples or (samples[-1].value != now.value and samples[-1].at <= now.at)
-        if is_newer and (samples or each.hours) and rest.start < rest.end and moment <= rest.end:
+        if is_newer and (samples or each.hours) and moment <= rest.end:
             samples.append(now)
 
 
 def _read_samples(hass: HomeAssistant, item: Recorded, period: Period) -> None:
-    """Read the changes in a period, backwards in growing steps: a chatty sensor never fills the memory."""
-    from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
+    """Read the changes in a period, of the state only the newest: a chatty sensor never fills the memory."""
+    from homeassistant.components.recorder.history import (  # noqa: PLC0415
+        get_significant_states,
+        state_changes_during_period,
+    )
 
-    is_of_state = item.attribute is None
-    newest_first: list[list[Sample]] = []
-    end, step = period.end, _FIRST_STEP
-    while end > period.start and sum(map(len, newest_first)) <= MAX_ROWS:
-        start = max(period.start, end - step)
-        is_first = start == period.start
-        rows: Iterable[Any] = get_significant_states(
-            hass,
-            start - (_INSTANT if is_first else timedelta()),
-            end + _INSTANT,
-            [item.state.entity_id],
-            include_start_time_state=is_first,
-            significant_changes_only=is_of_state,
-            no_attributes=is_of_state,
-            compressed_state_format=True,
-        ).get(item.state.entity_id, [])
-        part: list[Sample] = []
-        for row in rows:
-            at = row[COMPRESSED_STATE_LAST_UPDATED]
-            if is_of_state:
-                at = row.get(COMPRESSED_STATE_LAST_CHANGED) or at
-            value = item.value_of(row.get(COMPRESSED_STATE_ATTRIBUTES) or {}, row[COMPRESSED_STATE_STATE])
-            # The state before the period begins with it.
-            part.append(Sample(max(at, start.timestamp()), value))
-        newest_first.append(part)
-        end = start
-        if len(part) < _FEW_ROWS:
-            step *= 4
-    samples = [sample for part in reversed(newest_first) for sample in part]
-    item.is_cut = end > period.start or len(samples) > MAX_ROWS
-    runs = groupby(samples[-MAX_ROWS:], key=lambda sample: sample.value)
+    entity_id, start, end = item.state.entity_id, period.start - _INSTANT, period.end + _INSTANT
+    if item.attribute is None:
+        states = state_changes_during_period(
+            hass, start, end, entity_id, no_attributes=True, descending=True, limit=MAX_ROWS
+        ).get(entity_id, [])
+    else:
+        read = get_significant_states(hass, start, end, [entity_id], significant_changes_only=False)
+        states = [state for state in read.get(entity_id, []) if isinstance(state, State)][::-1]
+    item.is_cut = len(states) >= MAX_ROWS
+    samples = [
+        # The state before the period begins with it.
+        Sample(
+            max(
+                (state.last_changed if item.attribute is None else state.last_updated).timestamp(),
+                period.start.timestamp(),
+            ),
+            item.value_of(state.attributes, state.state),
+        )
+        for state in reversed(states)
+    ]
+    runs = groupby(samples, key=lambda sample: sample.value)
     item.samples = [next(run) for _value, run in runs]
 
 
 def _summary(item: Recorded, period: Period, aggregate: str | None, max_changes: int) -> Report:
-    """Return the answer to one question about one entity.
-
-    Without an aggregate the newest changes are listed, of numbers only where `max_changes` holds them all.
-    """
+    """Return the answer about one entity; changes of numbers only where `max_changes` holds them all."""
     if not item.samples and not item.hours:
         return {"error": "no history recorded for this period"}
     values = [sample.value for sample in item.samples if sample.value not in _GAPS]
@@ -306,7 +277,7 @@ def _summary(item: Recorded, period: Period, aggregate: str | None, max_changes:
         if aggregate not in (None, "count"):
             answer["note"] = f"not a number, so there is no {aggregate}"
     first = item.hours[0].start if item.hours else item.samples[0].at
-    if item.is_cut or first > period.start.timestamp() + _TOLERANCE_SECONDS:
+    if item.is_cut or first > period.start.timestamp() + 120.0:
         answer["known_since"] = format_local(first)
     return answer
 
@@ -326,12 +297,8 @@ def _numbers(item: Recorded, period: Period, aggregate: str | None, max_changes:
     spans = [*item.hours, *samples]
     low, high = min(spans, key=lambda span: span.low), max(spans, key=lambda span: span.high)
     has_lengths = any(span.seconds for span in spans)
-    weighted = [(span.seconds if has_lengths else 1.0, span.value) for span in spans]
-    average = sum(weight * value for weight, value in weighted) / sum(weight for weight, _value in weighted)
-    if item.state.attributes.get(ATTR_DEVICE_CLASS) == _KIND_OF_ANGLE:
-        east = sum(weight * sin(radians(value)) for weight, value in weighted)
-        north = sum(weight * cos(radians(value)) for weight, value in weighted)
-        average = degrees(atan2(east, north)) % 360
+    weights = [span.seconds if has_lengths else 1.0 for span in spans]
+    average = sum(weight * span.value for weight, span in zip(weights, spans, strict=True)) / sum(weights)
     figures: dict[str, Report] = {
         "avg": {"avg": tidy(average)},
         "min": {"min": tidy(low.low), "min_at": format_local(low.start)},

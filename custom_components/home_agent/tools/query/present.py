@@ -6,9 +6,8 @@ from fnmatch import fnmatchcase
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
-from homeassistant.const import ATTR_FRIENDLY_NAME
+from homeassistant.const import ATTR_FRIENDLY_NAME, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -64,8 +63,6 @@ _FULL_SCALE: Mapping[str, float] = {
     "percentage": 100,
     "volume_level": 1,
 }
-_STATE_NAMES = frozenset({"state", "value", "unit", "unit_of_measurement", "friendly_name", "name"})
-_TIMES = frozenset({"last_changed", "last_updated", "last_reported"})
 COMPARED: Final = (
     "brightness",
     "temperature",
@@ -105,7 +102,7 @@ def chosen_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     for name in asked:
         names: Iterable[str] = ()
-        if name in _TIMES:
+        if name in ("last_changed", "last_updated", "last_reported"):
             chosen[name] = getattr(state, name)
         elif name in state.attributes:
             names = (name,)
@@ -121,9 +118,6 @@ def _attribute_names(state: State) -> list[str]:
     return [name for name in names if not any(fnmatchcase(name, pattern) for pattern in _NOISE)]
 
 
-MAX_WORDS: Final = 5
-MAX_KNOWN: Final = 8
-MAX_WORD: Final = 20
 _ACTIONS: Final = ("hvac_action", "action")
 """Attributes that tell what a thermostat or a humidifier is doing."""
 
@@ -141,7 +135,7 @@ def read_filter(hass: HomeAssistant, said: str, members: Sequence[Member], *, br
     """
     tests: list[StateTest] = []
     parts = [part.strip() for part in _SEPARATOR.split(said.strip().strip("'\""))]
-    for word in [part for part in parts if part][:MAX_WORDS]:
+    for word in [part for part in parts if part][:5]:
         if number := _COMPARISON.fullmatch(word):
             tests.append(
                 _compared(float(number[2].replace(",", ".")), ">=" if number[3] else number[1] or "=")
@@ -152,11 +146,9 @@ def read_filter(hass: HomeAssistant, said: str, members: Sequence[Member], *, br
             states = dict.fromkeys(
                 state.state
                 for _record, state in members
-                if as_number(state.state) is None
-                and len(state.state) <= MAX_WORD
-                and is_own_state(hass, state)
+                if as_number(state.state) is None and len(state.state) <= 20 and is_own_state(hass, state)
             )
-            listed = ", ".join(list(states)[:MAX_KNOWN]) or "numbers, give >25"
+            listed = ", ".join(list(states)[:8]) or "numbers, give >25"
             raise ValidationError(f"state: {word[:40]!r} is no state of these. They are: {listed}")
     return lambda record, state: any(test(record, state) for test in tests)
 
@@ -255,11 +247,7 @@ MAX_CHARS: Final = 4000
 MAX_ENTITIES: Final = 50
 COUNT_FROM: Final = 6
 """From this many entities on, they are counted by kind: models do not count well."""
-MAX_CHOICES: Final = 20
-MAX_GONE: Final = 40
-"""Unavailable entities that are named."""
 ATTRIBUTES: Final = "attributes"
-_PLAIN: Final = (str, int, float)
 _OUR_NAMES: Final = NAMING | {"state", "unit"}
 """Names under which no attribute is told: the firewall does not read their values."""
 NAME_CHARS: Final = 60
@@ -289,34 +277,26 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
     is_counted = question.state is None and len(members) >= COUNT_FROM
     answer: Report = {}
     wanted: Sequence[Member] = members
+    resting: dict[str, list[Member]] = {}
+    """Entities that do nothing, by what they show."""
     if question.state is not None:
         wanted = [member for member in members if question.state(*member)]
         answer["matching"] = f"{len(wanted) or 'none'} of {len(members)}"
+        gone = [member for member in members if member[1].state == STATE_UNAVAILABLE]
+        resting[STATE_UNAVAILABLE] = [member for member in gone if member not in wanted]
     elif is_counted:
         if counts := kind_counts(members):
             answer["kinds"] = list(counts)
         answer["total"] = len(members)
-    gone = [member for member in members if member[1].state == "unavailable"]
-    if question.state is not None:
-        gone = [member for member in gone if not question.state(*member)]
-    elif not is_counted:
-        gone = []
-    resting: dict[str, list[Member]] = {}
-    """Entities at rest by what they show, where several show the same."""
-    if question.attributes:
-        answer |= _unknown(question, [state for _record, state in members[:MAX_ENTITIES]])
-    elif is_counted:
-        for record, state in members:
-            if not is_active(state) and state.state not in GONE:
+        for record, state in members if not question.attributes else ():
+            if not is_active(state):
                 own = without_outside(question.hass, state)
                 resting.setdefault(describe_state(own, record, aged=False), []).append((record, state))
-        resting = {shown: same for shown, same in resting.items() if len(same) > 1}
-    rest: Report = {}
-    if gone:
-        rest["unavailable"] = _ids(gone, MAX_GONE, question.areas)
-    aside = {record.entity_id for group in (gone, *resting.values()) for record, _state in group}
+    least = {STATE_UNAVAILABLE: 1}
+    resting = {shown: same for shown, same in resting.items() if len(same) >= least.get(shown, 2)}
+    aside = {record.entity_id for same in resting.values() for record, _state in same}
     wanted = [member for member in wanted if member[0].entity_id not in aside]
-    is_alone, room = len(members) == 1, MAX_CHARS - _size([answer, rest])
+    is_alone, room = len(members) == 1, MAX_CHARS - _size(answer)
     in_rooms = is_alone or len({record.area_id for record, _state in members}) > 1
     states: Report = {}
     attributes: Report = {}
@@ -338,8 +318,9 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
         if report:
             attributes[entity_id] = report
     left_out = len(wanted) - len(states)
+    rest: Report = {}
     for shown, same in resting.items():
-        ids = _ids(same, len(same), question.areas)
+        ids = _ids(same, question.areas)
         if (size := _size([shown, ids])) > room:
             left_out += len(same)
         else:
@@ -350,24 +331,14 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
     return {**answer, "states": states, **{key: each for key, each in beside.items() if each}, **cut, **more}
 
 
-def _unknown(question: StateQuestion, states: Sequence[State]) -> Report:
-    """Return which of the attributes that were asked for no entity has, and which there are."""
-    unknown: list[JsonValueType] = [
-        name
-        for name in question.attributes
-        if name not in _STATE_NAMES and not any(chosen_attributes(state, (name,)) for state in states)
-    ]
-    known: list[JsonValueType] = [*_attribute_names(states[0])[:30]]
-    return {"unknown_attributes": unknown[:10], "known_attributes": known} if unknown else {}
-
-
-def _ids(members: Sequence[Member], limit: int, areas: Mapping[str, Area]) -> list[JsonValueType]:
+def _ids(members: Sequence[Member], areas: Mapping[str, Area]) -> list[JsonValueType]:
     """Return the ids of entities, with the name where the id does not tell it."""
-    ids: list[JsonValueType] = []
-    for record, _state in members[:limit]:
-        is_named = _is_named(record, areas.get(record.area_id or ""))
-        ids.append(record.entity_id if is_named else f"{record.entity_id} ({clean(record.name, NAME_CHARS)})")
-    return [*ids, f"+{len(members) - limit} more"] if len(members) > limit else ids
+    return [
+        record.entity_id
+        if _is_named(record, areas.get(record.area_id or ""))
+        else f"{record.entity_id} ({clean(record.name, NAME_CHARS)})"
+        for record, _state in members
+    ]
 
 
 def _line(
@@ -384,11 +355,6 @@ def _line(
         if name not in record.name.casefold() and name.replace(" ", "_") not in record.object_id:
             text = f"{text}, in {clean(area.name, NAME_CHARS)}"
     if is_alone:
-        entry = er.async_get(hass).async_get(record.entity_id)
-        if facts.rooms is not None and entry is not None:
-            ids = facts.rooms.areas(entry.options.get(record.domain, {}))
-            names = sorted(clean(areas[area_id].name, NAME_CHARS) for area_id in ids if area_id in areas)
-            text = f"{text}, can be sent to: {', '.join(names)}" if names else text
         now = dt_util.utcnow()
         if not facts.says_age or (now - state.last_changed).total_seconds() < LASTING_SECONDS:
             text = f"{text}, changed {format_age(state.last_changed, now)}"
@@ -411,11 +377,12 @@ def _report(
         chosen = {
             name: own[name]
             for name in names
-            if own.get(name) is not None and (name in outside or (is_alone and isinstance(own[name], _PLAIN)))
+            if own.get(name) is not None
+            and (name in outside or (is_alone and isinstance(own[name], (str, int, float))))
         }
         for name in facts.choices if is_alone else ():
             if isinstance(offered := own.get(name), list | tuple):
-                report[name] = [one_line(str(each), NAME_CHARS) for each in offered[:MAX_CHOICES]]
+                report[name] = [one_line(str(each), NAME_CHARS) for each in offered[:20]]
     if not is_own_state(hass, state):
         report["state"] = one_line(state.state)
     for name, value in chosen.items():
