@@ -1,7 +1,7 @@
 """The list of rules on the page What it may do: its selector, and what its values mean."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -101,8 +101,19 @@ async def async_labels(hass: HomeAssistant, options: Mapping[str, Any]) -> Label
         presences[f"{AT_HOME}{entity_id}"] = word("presence", "home", person)
         presences[f"{AWAY}{entity_id}"] = word("presence", "away", person)
     named = {**persons}
-    for device in _speaking_devices(hass, options):
-        named[f"{AT_DEVICE}{device.id}"] = word("whom", "device", device.name_by_user or device.name or "")
+    # Satellites and phones, and other devices that rules of the options name.
+    speaking = {
+        name.removeprefix(EXCEPT).removeprefix(AT_DEVICE)
+        for item in as_items(options.get(CONF_POLICY_CHOICES))
+        for name in as_texts(item.get(WHOM))
+    }
+    entries = er.async_get(hass).entities.values()
+    speaking |= {entry.device_id for entry in entries if entry.domain == SATELLITE and entry.device_id}
+    phones = {entry.entry_id for entry in hass.config_entries.async_entries(PHONE)}
+    for device in list(dr.async_get(hass).devices):
+        if device.id in speaking or device.config_entry_id in phones:
+            name = device.name_by_user or device.name or ""
+            named[f"{AT_DEVICE}{device.id}"] = word("whom", "device", name)
     named |= {f"{IN_AREA}{area.id}": word("whom", "area", area.name) for area in areas}
     excepted = {ADMINISTRATORS: word("whom", ADMINISTRATORS), **named}
     people = {key: word("whom", key) for key in (GUESTS, GUEST_MODE)} | named
@@ -118,23 +129,6 @@ async def async_labels(hass: HomeAssistant, options: Mapping[str, Any]) -> Label
             WHOM: unique(people),
         }
     )
-
-
-@callback
-def _speaking_devices(hass: HomeAssistant, options: Mapping[str, Any]) -> Iterator[dr.DeviceEntry]:
-    """Yield satellites and phones, and other devices that rules of the options name."""
-    named = {
-        name.removeprefix(EXCEPT).removeprefix(AT_DEVICE)
-        for item in as_items(options.get(CONF_POLICY_CHOICES))
-        for name in as_texts(item.get(WHOM))
-    }
-    satellites = {
-        entry.device_id for entry in er.async_get(hass).entities.values() if entry.domain == SATELLITE
-    }
-    phones = {entry.entry_id for entry in hass.config_entries.async_entries(PHONE)}
-    for device in list(dr.async_get(hass).devices):
-        if device.id in named | satellites or device.config_entry_id in phones:
-            yield device
 
 
 async def _async_kinds(hass: HomeAssistant, language: str) -> dict[str, str]:
@@ -227,8 +221,18 @@ def clean_choices(value: Any) -> list[dict[str, Any]]:
             unknown.append(str(decision))
         if unknown:
             raise InvalidInput("choice_unknown", name=unknown[0][:60])
-        presence = str(item.get(PRESENCE) or "").strip()
-        when = {HOURS: _clean_hours(as_texts(item.get(HOURS))), PRESENCE: presence}
+        days, spans = set[str](), dict[str, None]()
+        for text in as_texts(item.get(HOURS)):
+            if text in DAYS:
+                days.add(text)
+            elif span := Span.read(text):
+                spans[str(span)] = None
+            elif text.strip():
+                raise InvalidInput("choice_hours", name=text[:60])
+        when = {
+            HOURS: [*(day for day in DAYS if day in days), *spans],
+            PRESENCE: str(item.get(PRESENCE) or "").strip(),
+        }
         if not any((*fields.values(), *when.values())):
             raise InvalidInput("choice_empty")
         if decision in (ALWAYS, ONLY) and not any(names for key, names in fields.items() if key != WHOM):
@@ -240,19 +244,6 @@ def clean_choices(value: Any) -> list[dict[str, Any]]:
         filled = {key: kept for key, kept in {**fields, **when, WHOM: whom}.items() if kept}
         rules.append({DECISION: decision, **filled})
     return rules
-
-
-def _clean_hours(texts: Iterable[str]) -> list[str]:
-    """Return days and times as they are stored, days first. Raises InvalidInput for anything else."""
-    days, spans = set[str](), dict[str, None]()
-    for text in texts:
-        if text in DAYS:
-            days.add(text)
-        elif span := Span.read(text):
-            spans[str(span)] = None
-        elif text.strip():
-            raise InvalidInput("choice_hours", name=text[:60])
-    return [*(day for day in DAYS if day in days), *spans]
 
 
 async def async_check_choices(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
