@@ -324,7 +324,12 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
                 if is_same_device and known.value not in (OFF, IN_USE) and used.is_same(habit):
                     break
                 continue
-            if (known.value, known.days) != (habit.value, habit.days) or not _together(known, habit, seen):
+            if (known.value, known.days) != (habit.value, habit.days):
+                continue
+            times, others = _times(known, seen), _times(habit, seen)
+            places = ((bisect_left(others, moment - TOGETHER), moment) for moment in times)
+            together = sum(at < len(others) and others[at] <= moment + TOGETHER for at, moment in places)
+            if together < MOSTLY * max(len(times), len(others)):  # not mostly done by one act
                 continue
             if domain(known) != domain(habit):
                 if is_same_device and domain(habit) in GENERAL:
@@ -338,14 +343,6 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
         else:
             kept.append(habit)
     return kept
-
-
-def _together(one: Habit, other: Habit, seen: Seen) -> bool:
-    """Return whether two things are mostly done by one act."""
-    times, others = _times(one, seen), _times(other, seen)
-    places = ((bisect_left(others, moment - TOGETHER), moment) for moment in times)
-    together = sum(at < len(others) and others[at] <= moment + TOGETHER for at, moment in places)
-    return together >= MOSTLY * max(len(times), len(others))
 
 
 def _times(habit: Habit, seen: Seen) -> list[float]:
