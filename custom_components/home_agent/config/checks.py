@@ -69,7 +69,25 @@ async def _async_check_web(
     hass: HomeAssistant, _entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
     """Try the search service and the other models, where they are entered or changed."""
-    await _async_check_search(hass, checked, stored)
+    keys = (const.CONF_SEARCH_PROVIDER, const.CONF_SEARCH_URL, const.CONF_SEARCH_KEY)
+    service, url, key = (checked.values.get(key, DEFAULTS[key]) for key in keys)
+    is_new = service != const.SEARCH_NONE and _changed(checked.values, stored, keys, DEFAULTS)
+    if is_new and not checked.errors:
+        try:
+            provider = search_provider(hass, dict(zip(keys, (service, url, key), strict=True)))
+            if not (url or PROVIDERS[service].default_url):
+                checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_url_missing"))
+            elif PROVIDERS[service].needs_key and not key:
+                checked.fail(const.CONF_SEARCH_KEY, InvalidInput("search_key_missing"))
+            elif not provider.key_can_be_sent:
+                checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key"))
+            else:
+                await provider.async_search(QUERY, hass.config.language)
+        except AuthenticationError:
+            checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key_template"))
+        except SearchError as err:
+            field, error = SEARCH_TROUBLES.get(err.trouble, (const.CONF_SEARCH_URL, "search_failed"))
+            checked.fail(field, InvalidInput(error, url=provider.address, detail=str(err)))
     for name in SERVERS:
         chosen = _server_of(checked.values, name)
         if chosen is None or checked.errors:
@@ -89,29 +107,6 @@ async def _async_check_web(
             continue
         checked.values[f"{name}_llm_base_url"] = server.base_url
         _warn_about_cloud(checked, server.base_url, f"{name}_cloud")
-
-
-async def _async_check_search(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
-    """Search once where the service, its address or its key was changed."""
-    keys = (const.CONF_SEARCH_PROVIDER, const.CONF_SEARCH_URL, const.CONF_SEARCH_KEY)
-    name, url, key = (checked.values.get(key, DEFAULTS[key]) for key in keys)
-    if checked.errors or name == const.SEARCH_NONE or not _changed(checked.values, stored, keys, DEFAULTS):
-        return
-    try:
-        provider = search_provider(hass, dict(zip(keys, (name, url, key), strict=True)))
-        if not (url or PROVIDERS[name].default_url):
-            checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_url_missing"))
-        elif PROVIDERS[name].needs_key and not key:
-            checked.fail(const.CONF_SEARCH_KEY, InvalidInput("search_key_missing"))
-        elif not provider.key_can_be_sent:
-            checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key"))
-        else:
-            await provider.async_search(QUERY, hass.config.language)
-    except AuthenticationError:
-        checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key_template"))
-    except SearchError as err:
-        field, error = SEARCH_TROUBLES.get(err.trouble, (const.CONF_SEARCH_URL, "search_failed"))
-        checked.fail(field, InvalidInput(error, url=provider.address, detail=str(err)))
 
 
 SERVERS: Final = ("fallback", "external")

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import (
     area_registry as ar,
     device_registry as dr,
@@ -257,7 +257,19 @@ async def async_check_choices(hass: HomeAssistant, checked: Checked, stored: Map
     for item in new:
         async for error in _problems(hass, item, options):
             checked.fail(CONF_POLICY_CHOICES, error)
-    if opening := [item for item in new if _opens(hass, item)]:
+    things: list[tuple[str, str | None, str | None]] = [
+        (state.domain, state.entity_id, state.attributes.get("device_class"))
+        for state in hass.states.async_all(domain for domain, _ in OPENING)
+    ]
+    things += [(domain, None, device_class) for domain, device_class in OPENING]
+    restricted = [
+        effect
+        for domain, entity_id, device_class in things
+        for service in DOMAINS[domain].services
+        if is_shipped_restricted(effect := Effect(domain, service, entity_id, device_class))
+    ]
+    trusting = ((item, rule) for item in new if (rule := Rule.of(hass, item)) and rule.decision == ALWAYS)
+    if opening := [item for item, rule in trusting if any(map(rule.fits, restricted))]:
         lines = (" \u00b7 ".join(_words(hass, item, labels)) for item in opening)
         rules = "\n".join(f"- {without_embeds(line)}" for line in lines)
         checked.reports.append(("always_open", {"rules": rules}))
@@ -279,25 +291,6 @@ OPENING: Final = (
     *(("cover", device_class) for device_class in ("garage", "gate", "door")),
 )
 """Domains and classes of things through which somebody comes in, or water."""
-
-
-@callback
-def _opens(hass: HomeAssistant, item: Mapping[str, Any]) -> bool:
-    """Return whether a rule allows one of these without asking."""
-    rule = Rule.of(hass, item)
-    if rule is None or rule.decision != ALWAYS:
-        return False
-    things: list[tuple[str, str | None, str | None]] = [
-        (state.domain, state.entity_id, state.attributes.get("device_class"))
-        for state in hass.states.async_all(domain for domain, _ in OPENING)
-    ]
-    things += [(domain, None, device_class) for domain, device_class in OPENING]
-    return any(
-        is_shipped_restricted(effect) and rule.fits(effect)
-        for domain, entity_id, device_class in things
-        for service in DOMAINS[domain].services
-        for effect in (Effect(domain, service, entity_id, device_class),)
-    )
 
 
 async def _problems(

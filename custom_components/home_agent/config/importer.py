@@ -314,16 +314,12 @@ def async_import(hass: HomeAssistant, old: OldAgent) -> Imported:
     if made.options:
         shown = ", ".join(f"`{key}: {value}`" for key, value in made.options.items())
         made.taken.append(("import_options", {"options": shown}))
-    _take_prompt(hass, made, str(old.options.get("prompt") or "").strip())
-    return made
-
-
-def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
+    prompt = str(old.options.get("prompt") or "").strip()
     if not prompt or sha256(_SPACE.sub("", prompt).encode()).hexdigest() in UNCHANGED:
-        return
-    for old, new in {**RENAMED, **made.renamed}.items():
-        if "_" in old:  # an everyday word stays
-            prompt = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, prompt)
+        return made
+    for former, new in {**RENAMED, **made.renamed}.items():
+        if "_" in former:  # an everyday word stays
+            prompt = re.sub(rf"(?<!\w){re.escape(former)}(?!\w)", new, prompt)
     exposed = [
         {"entity_id": state.entity_id, "name": state.name, "state": state.state, "aliases": []}
         for state in hass.states.async_all()
@@ -339,9 +335,10 @@ def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
         render(hass, prompt, variables)
     except (TemplateError, RecursionError) as err:
         made.left.append(("import_prompt_broken", {"error": str(err)[:MAX_ERROR]}))
-        return
-    made.options |= {const.CONF_PROMPT_USE_DEFAULT: False, const.CONF_PROMPT_CUSTOM: prompt}
-    made.taken.append(("import_prompt", {}))
+    else:
+        made.options |= {const.CONF_PROMPT_USE_DEFAULT: False, const.CONF_PROMPT_CUSTOM: prompt}
+        made.taken.append(("import_prompt", {}))
+    return made
 
 
 FILE: Final = "home_agent_import"
