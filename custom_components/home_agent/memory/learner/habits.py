@@ -179,8 +179,17 @@ def _surest(moments: Sequence[_Act], span: Sequence[date]) -> tuple[frozenset[in
     """Return the largest group of days that shows a habit, with what happened; None if there is none."""
     for days, parts in PARTS.items():
         within = [moment for moment in moments if moment.day.weekday() in days]
-        hits = _densest(within)
-        happened = {hit.day for hit in hits}
+        ordered = sorted(within, key=lambda moment: moment.minute)
+        # What is within the time of day with the most days.
+        hits: list[_Act] = []
+        happened = set[date]()
+        end = 0
+        for start, first in enumerate(ordered):
+            while end < len(ordered) and ordered[end].minute < first.minute + WINDOW:
+                end += 1
+            on_days = {moment.day for moment in ordered[start:end]}
+            if len(on_days) > len(happened):
+                hits, happened = ordered[start:end], on_days
         if _is_habit(hits, within, moments, days, span) and all(
             sum(day.weekday() in part for day in happened)
             >= MIN_PART * sum(day.weekday() in part for day in span)
@@ -218,20 +227,6 @@ def _is_habit(
         for count in range(happened, possible + 1)
     )
     return tail * MINUTES / WINDOW <= CHANCE
-
-
-def _densest(moments: Sequence[_Act]) -> list[_Act]:
-    ordered = sorted(moments, key=lambda moment: moment.minute)
-    best: list[_Act] = []
-    days_of_best = 0
-    end = 0
-    for start, first in enumerate(ordered):
-        while end < len(ordered) and ordered[end].minute < first.minute + WINDOW:
-            end += 1
-        days = len({moment.day for moment in ordered[start:end]})
-        if days > days_of_best:
-            best, days_of_best = ordered[start:end], days
-    return best
 
 
 def habit_day(at: datetime) -> date:
