@@ -113,13 +113,12 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
             return await self.async_step_start()
         if self._imported is not None:
             return await self._async_connection_step("user", self._imported.connection, user_input)
-        stored = {const.CONF_NAME: self._free_name()}
-        return await self._async_connection_step("user", stored, user_input)
-
-    def _free_name(self) -> str:
         taken = {entry.title for entry in self.hass.config_entries.async_entries(DOMAIN)}
         numbered = (f"{DEFAULT_NAME} {number}" for number in count(2))
-        return next(name for name in chain([DEFAULT_NAME], numbered) if name not in taken)
+        stored = {
+            const.CONF_NAME: next(name for name in chain([DEFAULT_NAME], numbered) if name not in taken)
+        }
+        return await self._async_connection_step("user", stored, user_input)
 
     async def async_step_start(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask whether to import an agent or to set up a new one."""

@@ -291,7 +291,16 @@ class HomeAgentData:
             self._external = external_model(client, self.data_policy, settings)
 
         # What an agent may see of the index of its connection is decided where it is read.
-        self.semantic: SemanticIndex = first.semantic if first else self._make_index(entry.title)
+        make_index = partial(
+            SemanticIndex, hass, entry_id=self.entry_id, title=entry.title, emitter=self.emitter
+        )
+        if settings[const.CONF_EMBEDDING_PROVIDER] != const.EMBEDDING_NONE:
+            make_index = partial(
+                make_index,
+                open_store=partial(async_open_store, hass, self.entry_id, settings),
+                open_embedder=partial(async_create_embedder, hass, settings),
+            )
+        self.semantic: SemanticIndex = first.semantic if first else make_index()
         self.library: Library = first.library if first else Library(hass, self.entry_id, self.semantic)
         self._texts = HouseholdTexts(
             hass,
@@ -452,16 +461,6 @@ class HomeAgentData:
         """What all turns cost since the entry was set up; the sensors know what came before."""
         self.server_reachable: bool | None = None
         """Whether the model server answers; None until it was asked."""
-
-    def _make_index(self, title: str) -> SemanticIndex:
-        """Return the index of meanings; without an embedder it never finds anything and loads nothing."""
-        make = partial(SemanticIndex, self._hass, entry_id=self.entry_id, title=title, emitter=self.emitter)
-        if self.settings[const.CONF_EMBEDDING_PROVIDER] == const.EMBEDDING_NONE:
-            return make()
-        return make(
-            open_store=partial(async_open_store, self._hass, self.entry_id, self.settings),
-            open_embedder=partial(async_create_embedder, self._hass, self.settings),
-        )
 
     def _make_tools(self, members: People, messages: Messages, intercom: Intercom) -> list[HomeAgentTool]:
         hass, settings = self._hass, self.settings

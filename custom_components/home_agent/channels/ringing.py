@@ -91,7 +91,22 @@ class Alarms:
         ringing = replace(ringing, owner=owner)
         await self._planned.async_add(ringing)
         text = await self._announcer.async_text(ringing, due if alarm.rings_since is None else None)
-        told_by = await self._async_sound(ringing, text)
+        # Quiet hours do not hold back what a person has set to wake them; the rules of the household do.
+        told_by = "satellite" if await self._announcer.async_say(owner, text) else None
+        if told_by is None:
+            # Its name was in the person's own words, or confirmed.
+            speaker = replace(owner.speaker(ringing.rings_since or ringing.due), tainted=False, wakes=True)
+            run = await self._handler.async_run_of(CallOrigin(speaker=speaker))
+            for device in self._messages.devices():
+                is_there = device.area_id is not None and device.area_id == owner.area_id
+                if not is_there or not self._messages.is_online(device):
+                    continue
+                try:
+                    await run.call(self._messages.call_on(device, text, owner.language))
+                except (HomeAgentError, ConfirmationNeeded) as err:
+                    LOGGER.warning("An alarm does not ring on %s: %s", device.entity_id, err)
+                else:
+                    told_by = "satellite" if device.is_satellite else "speaker"
         person = self._people.person_of(owner.reports_to)
         receivers = Receivers(persons=(person,) if person else ())
         if self._ringing(ringing.id) is None:
@@ -114,30 +129,6 @@ class Alarms:
             rooms = (one.area_id for one in self._messages.devices() if one.device_id in owned)
             return replace(owner, area_id=next(filter(None, rooms), None))
         return owner
-
-    async def _async_sound(self, alarm: PlannedItem, text: str) -> str | None:
-        """Speak on the satellite where it was set, else on the devices in its room; return on what.
-
-        Quiet hours do not hold back what a person has set to wake them; the rules of the household do.
-        """
-        owner = alarm.owner
-        if await self._announcer.async_say(owner, text):
-            return "satellite"
-        # Its name was in the person's own words, or confirmed.
-        speaker = replace(owner.speaker(alarm.rings_since or alarm.due), tainted=False, wakes=True)
-        run = await self._handler.async_run_of(CallOrigin(speaker=speaker))
-        told_by = None
-        for device in self._messages.devices():
-            is_there = device.area_id is not None and device.area_id == owner.area_id
-            if not is_there or not self._messages.is_online(device):
-                continue
-            try:
-                await run.call(self._messages.call_on(device, text, owner.language))
-            except (HomeAgentError, ConfirmationNeeded) as err:
-                LOGGER.warning("An alarm does not ring on %s: %s", device.entity_id, err)
-            else:
-                told_by = "satellite" if device.is_satellite else "speaker"
-        return told_by
 
     async def _async_show(
         self, alarm: PlannedItem, text: str, receivers: Receivers, data: Mapping[str, Any]

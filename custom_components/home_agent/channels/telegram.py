@@ -641,7 +641,18 @@ class TelegramBridge:
             case "/forget":
                 return await self._async_say("telegram_how_to_forget")
             case "/searchlog":
-                return await self._async_search_log(user)
+                # All for an administrator, else this user's own.
+                lines: list[str] = []
+                for row in data.handler.guard.journal.entries(MAX_ENTRIES, AuditKind.SEARCH):
+                    if (user.is_admin or row.get("user_id") == user.id) and len(lines) < MAX_SHOWN:
+                        at = dt_util.parse_datetime(row["at"])
+                        shown = f"{dt_util.as_local(at):%d.%m. %H:%M}" if at else ""
+                        held = (
+                            f" ({await self._async_say('telegram_held_back')})" if row.get("blocked") else ""
+                        )
+                        sent = str(row.get("sent") or row.get("query") or "")
+                        lines.append(f"{shown} {sent[:MAX_QUERY]}{held}")
+                return "\n".join(lines) or await self._async_say("telegram_no_searches")
             case "/new":
                 chat.conversation_id = None
                 data.shared.sessions.of(data.entry_id).clear(user_id=user.id)
@@ -685,18 +696,6 @@ class TelegramBridge:
             return await self._async_say("telegram_which_memory" if fitting else "telegram_unknown_memory")
         await async_forget(self._entry.runtime_data, [fitting[0].id])
         return await self._async_say("telegram_forgotten", memory=fitting[0].content)
-
-    async def _async_search_log(self, user: User) -> str:
-        """List what was searched for on the web: all for an administrator, else this user's own."""
-        journal = self._entry.runtime_data.handler.guard.journal
-        lines: list[str] = []
-        for row in journal.entries(MAX_ENTRIES, AuditKind.SEARCH):
-            if (user.is_admin or row.get("user_id") == user.id) and len(lines) < MAX_SHOWN:
-                at = dt_util.parse_datetime(row["at"])
-                shown = f"{dt_util.as_local(at):%d.%m. %H:%M}" if at else ""
-                held = f" ({await self._async_say('telegram_held_back')})" if row.get("blocked") else ""
-                lines.append(f"{shown} {str(row.get('sent') or row.get('query') or '')[:MAX_QUERY]}{held}")
-        return "\n".join(lines) or await self._async_say("telegram_no_searches")
 
 
 """Key of the items of the option, beside the person."""

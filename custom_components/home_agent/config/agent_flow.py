@@ -139,7 +139,14 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
 
     async def _async_add(self, name: str, values: dict[str, Any]) -> Any:
         """Add the agent, and say how to talk to it."""
-        copied = self._copied(values.pop(FIELD_COPY, CONNECTION))
+        entry, source = self._get_entry(), values.pop(FIELD_COPY, CONNECTION)
+        stored: Mapping[str, Any] = {}
+        if source == CONNECTION:
+            stored = entry.options
+        elif (other := entry.subentries.get(source)) is not None:
+            stored = other.data
+        # Nothing of the connection or the household is copied.
+        copied = {key: value for key, value in stored.items() if key in OWN_KEYS}
         if values.get(CONF_MODEL):
             copied = {key: value for key, value in copied.items() if key not in (CONF_MODEL, *PROBED)}
         data = {**copied, **values}
@@ -161,16 +168,6 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
         subentry = self._get_reconfigure_subentry()
         defaults = {field.key: DEFAULTS[field.key] for field in AGENT_MEMORY}
         return {**defaults, CONF_SHARED_MEMORY: None, **subentry.data, CONF_NAME: subentry.title}
-
-    def _copied(self, source: str) -> dict[str, Any]:
-        """Return the settings of another agent, and nothing of the connection or the household."""
-        entry = self._get_entry()
-        stored: Mapping[str, Any] = {}
-        if source == CONNECTION:
-            stored = entry.options
-        elif (other := entry.subentries.get(source)) is not None:
-            stored = other.data
-        return {key: value for key, value in stored.items() if key in OWN_KEYS}
 
     async def async_step_reconfigure(self, _user_input: dict[str, Any] | None = None) -> Any:
         """Show the menu of the pages."""

@@ -33,7 +33,7 @@ from ..vector.chroma import ChromaAPI
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .choices import async_check_choices
-from .fields import SAVED, Checked, Values
+from .fields import SAVED, Checked
 from .lists import TELEGRAM, bot_chats
 from .probe import (
     async_find_server,
@@ -69,32 +69,44 @@ async def _async_check_web(
     hass: HomeAssistant, _entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
     """Try the search service and the other models, where they are entered or changed."""
-    await _async_check_search(hass, checked, stored)
-    for name in SERVERS:
-        await _async_check_server(hass, checked, stored, name)
-
-
-async def _async_check_search(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
-    """Search once where the service, its address or its key was changed."""
     keys = (const.CONF_SEARCH_PROVIDER, const.CONF_SEARCH_URL, const.CONF_SEARCH_KEY)
-    name, url, key = (checked.values.get(key, DEFAULTS[key]) for key in keys)
-    if checked.errors or name == const.SEARCH_NONE or not _changed(checked.values, stored, keys, DEFAULTS):
-        return
-    try:
-        provider = search_provider(hass, dict(zip(keys, (name, url, key), strict=True)))
-        if not (url or PROVIDERS[name].default_url):
-            checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_url_missing"))
-        elif PROVIDERS[name].needs_key and not key:
-            checked.fail(const.CONF_SEARCH_KEY, InvalidInput("search_key_missing"))
-        elif not provider.key_can_be_sent:
-            checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key"))
-        else:
-            await provider.async_search(QUERY, hass.config.language)
-    except AuthenticationError:
-        checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key_template"))
-    except SearchError as err:
-        field, error = SEARCH_TROUBLES.get(err.trouble, (const.CONF_SEARCH_URL, "search_failed"))
-        checked.fail(field, InvalidInput(error, url=provider.address, detail=str(err)))
+    service, url, key = (checked.values.get(key, DEFAULTS[key]) for key in keys)
+    is_new = service != const.SEARCH_NONE and _changed(checked.values, stored, keys, DEFAULTS)
+    if is_new and not checked.errors:
+        try:
+            provider = search_provider(hass, dict(zip(keys, (service, url, key), strict=True)))
+            if not (url or PROVIDERS[service].default_url):
+                checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_url_missing"))
+            elif PROVIDERS[service].needs_key and not key:
+                checked.fail(const.CONF_SEARCH_KEY, InvalidInput("search_key_missing"))
+            elif not provider.key_can_be_sent:
+                checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key"))
+            else:
+                await provider.async_search(QUERY, hass.config.language)
+        except AuthenticationError:
+            checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key_template"))
+        except SearchError as err:
+            field, error = SEARCH_TROUBLES.get(err.trouble, (const.CONF_SEARCH_URL, "search_failed"))
+            checked.fail(field, InvalidInput(error, url=provider.address, detail=str(err)))
+    for name in SERVERS:
+        chosen = _server_of(checked.values, name)
+        if chosen is None or checked.errors:
+            continue
+        for part in ("base_url", "model"):
+            if not chosen[part]:
+                checked.fail(f"{name}_llm_{part}", InvalidInput(f"{name}_incomplete"))
+        if checked.errors or chosen == _server_of(stored, name):
+            continue
+        try:
+            typed = typed_endpoint(hass, {f"llm_{part}": value for part, value in chosen.items()})
+            server = await async_find_server(hass, typed)
+            await async_probe_model(hass, replace(typed, base_url=server.base_url))
+        except InvalidInput as err:
+            part = {"key": "api_key", "model": "model"}.get(err.part, "base_url")
+            checked.fail(f"{name}_llm_{part}", err)
+            continue
+        checked.values[f"{name}_llm_base_url"] = server.base_url
+        _warn_about_cloud(checked, server.base_url, f"{name}_cloud")
 
 
 SERVERS: Final = ("fallback", "external")
@@ -106,30 +118,6 @@ def _server_of(values: Mapping[str, Any], name: str) -> dict[str, str] | None:
     server = {part: values.get(f"{name}_llm_{part}", "") for part in ("base_url", "api_key", "model")}
     is_used = values.get(const.CONF_EXTERNAL) if name == "external" else any(server.values())
     return server if is_used else None
-
-
-async def _async_check_server(
-    hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], name: str
-) -> None:
-    """Reach a server that is switched on or changed, ask its model for a word, and complete its address."""
-    chosen = _server_of(checked.values, name)
-    if chosen is None or checked.errors:
-        return
-    for part in ("base_url", "model"):
-        if not chosen[part]:
-            checked.fail(f"{name}_llm_{part}", InvalidInput(f"{name}_incomplete"))
-    if checked.errors or chosen == _server_of(stored, name):
-        return
-    try:
-        typed = typed_endpoint(hass, {f"llm_{part}": value for part, value in chosen.items()})
-        server = await async_find_server(hass, typed)
-        await async_probe_model(hass, replace(typed, base_url=server.base_url))
-    except InvalidInput as err:
-        part = {"key": "api_key", "model": "model"}.get(err.part, "base_url")
-        checked.fail(f"{name}_llm_{part}", err)
-        return
-    checked.values[f"{name}_llm_base_url"] = server.base_url
-    _warn_about_cloud(checked, server.base_url, f"{name}_cloud")
 
 
 def _warn_about_cloud(checked: Checked, address: str, step: str) -> None:
@@ -199,29 +187,24 @@ async def _async_check_vector_store(
             field, error = STORE_PROBLEMS.get(err.problem, (const.CONF_VECTOR_HOST, "not_chroma"))
             checked.fail(field, InvalidInput(error, url=address.base_url, detail=err.detail))
     is_new = _changed(checked.values, stored, EMBEDDING_KEYS, defaults)
-    if provider != const.EMBEDDING_NONE and is_new and not checked.errors:
-        await _async_try_embedding(hass, checked, chosen)
-
-
-async def _async_try_embedding(hass: HomeAssistant, checked: Checked, chosen: Values) -> None:
-    """Embed a word, and complete the address."""
-    typed, provider = chosen[const.CONF_EMBEDDING_BASE_URL], chosen[const.CONF_EMBEDDING_PROVIDER]
+    if provider == const.EMBEDDING_NONE or not is_new or checked.errors:
+        return
+    typed, is_built_in = chosen[const.CONF_EMBEDDING_BASE_URL], provider == const.EMBEDDING_BUILTIN
     addresses = [""]  # the agent's own server
     if typed:
         addresses = list(dict.fromkeys(candidates(Endpoint(base_url=typed, model="", dialect=provider))))
     failures: list[InvalidInput] = []
-    for address in addresses:
+    for tried in addresses:
         try:
-            await _async_embed(hass, {**chosen, const.CONF_EMBEDDING_BASE_URL: address})
+            await _async_embed(hass, {**chosen, const.CONF_EMBEDDING_BASE_URL: tried})
         except InvalidInput as err:
             failures.append(err)
             continue
-        if address:
-            checked.values[const.CONF_EMBEDDING_BASE_URL] = address
-        if provider != const.EMBEDDING_BUILTIN:
+        if tried:
+            checked.values[const.CONF_EMBEDDING_BASE_URL] = tried
+        if not is_built_in:
             _warn_about_cloud(checked, embedding_address({**chosen, **checked.values}), "vector_cloud")
         return
-    is_built_in = provider == const.EMBEDDING_BUILTIN
     field = const.CONF_EMBEDDING_PROVIDER if is_built_in else EMBEDDING_PARTS.get(failures[0].part, "base")
     checked.fail(field, failures[0])
 
@@ -347,7 +330,20 @@ async def _async_check_safety(
     rules = values.get(const.CONF_POLICY_CHOICES, [])
     if const.CONF_POLICY_PIN not in values and any(rule[DECISION] == PIN for rule in rules):
         checked.fail(const.CONF_POLICY_CHOICES, InvalidInput("choice_without_pin"))
-    await _async_check_rules(hass, checked, stored)
+    # Stored rules that match nothing stay; `watching/unmatched.py` reports them.
+    new = {
+        option: [
+            rule
+            for rule in rules_of(option, checked.values.get(option, []))
+            if rule not in set(rules_of(option, stored.get(option, [])))
+        ]
+        for option in (*const.POLICY_RULES, const.CONF_POLICY_CHOICES)
+    }
+    if typed := [rule for rules in new.values() for rule in rules]:
+        names = await async_rule_names(hass, typed)
+        for option, rules in new.items():
+            if wrong := next((rule for rule in rules if not names.has(rule)), None):
+                checked.fail(option, InvalidInput("rule_unknown", rule=wrong[:60]))
     await async_check_choices(hass, checked, stored)
 
 
@@ -360,24 +356,6 @@ async def _async_hash(
         values[key] = await hass.async_add_executor_job(hash_pin, pin)
     else:
         checked.fail(field, InvalidInput("invalid_pin"))
-
-
-async def _async_check_rules(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
-    """Record rules that match nothing. Stored ones stay; `watching/unmatched.py` reports them."""
-    new = {
-        option: [
-            rule
-            for rule in rules_of(option, checked.values.get(option, []))
-            if rule not in set(rules_of(option, stored.get(option, [])))
-        ]
-        for option in (*const.POLICY_RULES, const.CONF_POLICY_CHOICES)
-    }
-    if not (typed := [rule for rules in new.values() for rule in rules]):
-        return
-    names = await async_rule_names(hass, typed)
-    for option, rules in new.items():
-        if wrong := next((rule for rule in rules if not names.has(rule)), None):
-            checked.fail(option, InvalidInput("rule_unknown", rule=wrong[:60]))
 
 
 async def _async_check_prompt(

@@ -1,11 +1,11 @@
 """The list of rules on the page What it may do: its selector, and what its values mean."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import (
     area_registry as ar,
     device_registry as dr,
@@ -101,8 +101,19 @@ async def async_labels(hass: HomeAssistant, options: Mapping[str, Any]) -> Label
         presences[f"{AT_HOME}{entity_id}"] = word("presence", "home", person)
         presences[f"{AWAY}{entity_id}"] = word("presence", "away", person)
     named = {**persons}
-    for device in _speaking_devices(hass, options):
-        named[f"{AT_DEVICE}{device.id}"] = word("whom", "device", device.name_by_user or device.name or "")
+    # Satellites and phones, and other devices that rules of the options name.
+    speaking = {
+        name.removeprefix(EXCEPT).removeprefix(AT_DEVICE)
+        for item in as_items(options.get(CONF_POLICY_CHOICES))
+        for name in as_texts(item.get(WHOM))
+    }
+    entries = er.async_get(hass).entities.values()
+    speaking |= {entry.device_id for entry in entries if entry.domain == SATELLITE and entry.device_id}
+    phones = {entry.entry_id for entry in hass.config_entries.async_entries(PHONE)}
+    for device in list(dr.async_get(hass).devices):
+        if device.id in speaking or device.config_entry_id in phones:
+            name = device.name_by_user or device.name or ""
+            named[f"{AT_DEVICE}{device.id}"] = word("whom", "device", name)
     named |= {f"{IN_AREA}{area.id}": word("whom", "area", area.name) for area in areas}
     excepted = {ADMINISTRATORS: word("whom", ADMINISTRATORS), **named}
     people = {key: word("whom", key) for key in (GUESTS, GUEST_MODE)} | named
@@ -118,23 +129,6 @@ async def async_labels(hass: HomeAssistant, options: Mapping[str, Any]) -> Label
             WHOM: unique(people),
         }
     )
-
-
-@callback
-def _speaking_devices(hass: HomeAssistant, options: Mapping[str, Any]) -> Iterator[dr.DeviceEntry]:
-    """Yield satellites and phones, and other devices that rules of the options name."""
-    named = {
-        name.removeprefix(EXCEPT).removeprefix(AT_DEVICE)
-        for item in as_items(options.get(CONF_POLICY_CHOICES))
-        for name in as_texts(item.get(WHOM))
-    }
-    satellites = {
-        entry.device_id for entry in er.async_get(hass).entities.values() if entry.domain == SATELLITE
-    }
-    phones = {entry.entry_id for entry in hass.config_entries.async_entries(PHONE)}
-    for device in list(dr.async_get(hass).devices):
-        if device.id in named | satellites or device.config_entry_id in phones:
-            yield device
 
 
 async def _async_kinds(hass: HomeAssistant, language: str) -> dict[str, str]:
@@ -227,8 +221,18 @@ def clean_choices(value: Any) -> list[dict[str, Any]]:
             unknown.append(str(decision))
         if unknown:
             raise InvalidInput("choice_unknown", name=unknown[0][:60])
-        presence = str(item.get(PRESENCE) or "").strip()
-        when = {HOURS: _clean_hours(as_texts(item.get(HOURS))), PRESENCE: presence}
+        days, spans = set[str](), dict[str, None]()
+        for text in as_texts(item.get(HOURS)):
+            if text in DAYS:
+                days.add(text)
+            elif span := Span.read(text):
+                spans[str(span)] = None
+            elif text.strip():
+                raise InvalidInput("choice_hours", name=text[:60])
+        when = {
+            HOURS: [*(day for day in DAYS if day in days), *spans],
+            PRESENCE: str(item.get(PRESENCE) or "").strip(),
+        }
         if not any((*fields.values(), *when.values())):
             raise InvalidInput("choice_empty")
         if decision in (ALWAYS, ONLY) and not any(names for key, names in fields.items() if key != WHOM):
@@ -242,19 +246,6 @@ def clean_choices(value: Any) -> list[dict[str, Any]]:
     return rules
 
 
-def _clean_hours(texts: Iterable[str]) -> list[str]:
-    """Return days and times as they are stored, days first. Raises InvalidInput for anything else."""
-    days, spans = set[str](), dict[str, None]()
-    for text in texts:
-        if text in DAYS:
-            days.add(text)
-        elif span := Span.read(text):
-            spans[str(span)] = None
-        elif text.strip():
-            raise InvalidInput("choice_hours", name=text[:60])
-    return [*(day for day in DAYS if day in days), *spans]
-
-
 async def async_check_choices(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
     """Refuse a new rule that can never apply: to its entities, at its place, or for its people.
 
@@ -266,7 +257,19 @@ async def async_check_choices(hass: HomeAssistant, checked: Checked, stored: Map
     for item in new:
         async for error in _problems(hass, item, options):
             checked.fail(CONF_POLICY_CHOICES, error)
-    if opening := [item for item in new if _opens(hass, item)]:
+    things: list[tuple[str, str | None, str | None]] = [
+        (state.domain, state.entity_id, state.attributes.get("device_class"))
+        for state in hass.states.async_all(domain for domain, _ in OPENING)
+    ]
+    things += [(domain, None, device_class) for domain, device_class in OPENING]
+    restricted = [
+        effect
+        for domain, entity_id, device_class in things
+        for service in DOMAINS[domain].services
+        if is_shipped_restricted(effect := Effect(domain, service, entity_id, device_class))
+    ]
+    trusting = ((item, rule) for item in new if (rule := Rule.of(hass, item)) and rule.decision == ALWAYS)
+    if opening := [item for item, rule in trusting if any(map(rule.fits, restricted))]:
         lines = (" \u00b7 ".join(_words(hass, item, labels)) for item in opening)
         rules = "\n".join(f"- {without_embeds(line)}" for line in lines)
         checked.reports.append(("always_open", {"rules": rules}))
@@ -288,25 +291,6 @@ OPENING: Final = (
     *(("cover", device_class) for device_class in ("garage", "gate", "door")),
 )
 """Domains and classes of things through which somebody comes in, or water."""
-
-
-@callback
-def _opens(hass: HomeAssistant, item: Mapping[str, Any]) -> bool:
-    """Return whether a rule allows one of these without asking."""
-    rule = Rule.of(hass, item)
-    if rule is None or rule.decision != ALWAYS:
-        return False
-    things: list[tuple[str, str | None, str | None]] = [
-        (state.domain, state.entity_id, state.attributes.get("device_class"))
-        for state in hass.states.async_all(domain for domain, _ in OPENING)
-    ]
-    things += [(domain, None, device_class) for domain, device_class in OPENING]
-    return any(
-        is_shipped_restricted(effect) and rule.fits(effect)
-        for domain, entity_id, device_class in things
-        for service in DOMAINS[domain].services
-        for effect in (Effect(domain, service, entity_id, device_class),)
-    )
 
 
 async def _problems(

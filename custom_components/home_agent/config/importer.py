@@ -172,7 +172,29 @@ def _rest(function: Mapping[str, Any]) -> dict[str, Any]:
     url = function.get("resource_template") or function.get("resource")
     if not isinstance(url, str):
         raise NoTool("import_incomplete", part="resource")
-    headers, auth = _credentials(function)
+    written = function.get("headers")
+    headers = dict(written) if isinstance(written, Mapping) else {}
+    auth: dict[str, Any] = {}
+    if function.get("username"):
+        if str(function.get("authentication") or "basic").lower() != "basic":
+            raise NoTool("import_unknown_type", type="rest, digest")
+        user, password = str(function["username"]), str(function.get("password") or "")
+        auth = {"type": "basic", "username": user, "password": password}
+    else:
+        for name, value in headers.items():
+            if str(name).lower() == "authorization" and str(value).lower().startswith(BEARER):
+                del headers[name]
+                auth = {"type": "bearer", "token": str(value)[len(BEARER) :].strip()}
+                break
+    payload = function.get("payload_template") or function.get("payload")
+    body = {"body": payload}
+    types = [name for name in headers if str(name).lower() == "content-type"]
+    if all("json" in str(headers[name]).lower() for name in types):
+        # JSON stays JSON, so that a quotation mark in an argument cannot break it.
+        with suppress(ValueError, TypeError):
+            body = {"json": _as_texts(json.loads(payload or ""))}
+            for name in types:
+                del headers[name]
     method = str(function.get("method") or "GET").upper()
     answer = function.get("value_template")
     seconds = function.get("timeout")
@@ -181,28 +203,13 @@ def _rest(function: Mapping[str, Any]) -> dict[str, Any]:
         "method": method if method != "GET" else None,
         "headers": headers,
         "query": function.get("params"),
-        **_body(function, headers),
+        **body,
         "auth": auth,
         "response": {"template": answer} if answer else None,
         "timeout": min(max(seconds, 1), MAX_SECONDS) if isinstance(seconds, (int, float)) else None,
     }
     handler = {"type": "rest"} | {key: part for key, part in parts.items() if part}
     return handler | ({"verify_ssl": False} if function.get("verify_ssl") is False else {})
-
-
-def _body(function: Mapping[str, Any], headers: dict[str, Any]) -> dict[str, Any]:
-    """Return the body; JSON stays JSON, so that a quotation mark in an argument cannot break it."""
-    payload = function.get("payload_template") or function.get("payload")
-    types = [name for name in headers if str(name).lower() == "content-type"]
-    if all("json" in str(headers[name]).lower() for name in types):
-        try:
-            content = json.loads(payload or "")
-        except ValueError, TypeError:
-            return {"body": payload}
-        for name in types:
-            del headers[name]
-        return {"json": _as_texts(content)}
-    return {"body": payload}
 
 
 def _as_texts(value: Any) -> Any:
@@ -213,22 +220,6 @@ def _as_texts(value: Any) -> Any:
         return [_as_texts(part) for part in value]
     single = SINGLE.fullmatch(value) if isinstance(value, str) else None
     return f"{{{{ ({single[1].strip()}) | string }}}}" if single else value
-
-
-def _credentials(function: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the headers without the API key, and where that key belongs. Raises NoTool."""
-    written = function.get("headers")
-    headers = dict(written) if isinstance(written, Mapping) else {}
-    if function.get("username"):
-        if str(function.get("authentication") or "basic").lower() != "basic":
-            raise NoTool("import_unknown_type", type="rest, digest")
-        user, password = str(function["username"]), str(function.get("password") or "")
-        return headers, {"type": "basic", "username": user, "password": password}
-    for name, value in headers.items():
-        if str(name).lower() == "authorization" and str(value).lower().startswith(BEARER):
-            del headers[name]
-            return headers, {"type": "bearer", "token": str(value)[len(BEARER) :].strip()}
-    return headers, {}
 
 
 HANDLERS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
@@ -294,18 +285,8 @@ def old_agents(hass: HomeAssistant) -> list[OldAgent]:
 @callback
 def async_import(hass: HomeAssistant, old: OldAgent) -> Imported:
     """Return the import of an old agent."""
-    made = Imported(old.id, _connection(old), str(old.options.get("chat_model") or ""))
-    convert(made, str(old.options.get("functions") or ""))
-    if old.options.get("skills"):
-        made.left.append(("import_skills", {}))
-    _take_options(made, old.options)
-    _take_prompt(hass, made, str(old.options.get("prompt") or "").strip())
-    return made
-
-
-def _connection(old: OldAgent) -> dict[str, Any]:
     organization = old.data.get("organization")
-    values = {
+    connection = {
         const.CONF_NAME: old.title,
         const.CONF_BASE_URL: old.data.get("base_url") or OPENAI_URL,
         const.CONF_API_KEY: old.data.get("api_key"),
@@ -313,13 +294,14 @@ def _connection(old: OldAgent) -> dict[str, Any]:
         const.CONF_PROXY_HEADERS: f"OpenAI-Organization: {organization}" if organization else None,
         const.CONF_AZURE_API_VERSION: old.data.get("api_version"),
     }
-    return {key: value for key, value in values.items() if value}
-
-
-def _take_options(made: Imported, options: Mapping[str, Any]) -> None:
+    filled = {key: value for key, value in connection.items() if value}
+    made = Imported(old.id, filled, str(old.options.get("chat_model") or ""))
+    convert(made, str(old.options.get("functions") or ""))
+    if old.options.get("skills"):
+        made.left.append(("import_skills", {}))
     fields = {field.key: field for page in PAGES.values() for field in page}
     for name, (key, unchosen) in OPTIONS.items():
-        value = options.get(name)
+        value = old.options.get(name)
         if value in (None, "", unchosen):
             continue
         try:
@@ -332,14 +314,12 @@ def _take_options(made: Imported, options: Mapping[str, Any]) -> None:
     if made.options:
         shown = ", ".join(f"`{key}: {value}`" for key, value in made.options.items())
         made.taken.append(("import_options", {"options": shown}))
-
-
-def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
+    prompt = str(old.options.get("prompt") or "").strip()
     if not prompt or sha256(_SPACE.sub("", prompt).encode()).hexdigest() in UNCHANGED:
-        return
-    for old, new in {**RENAMED, **made.renamed}.items():
-        if "_" in old:  # an everyday word stays
-            prompt = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, prompt)
+        return made
+    for former, new in {**RENAMED, **made.renamed}.items():
+        if "_" in former:  # an everyday word stays
+            prompt = re.sub(rf"(?<!\w){re.escape(former)}(?!\w)", new, prompt)
     exposed = [
         {"entity_id": state.entity_id, "name": state.name, "state": state.state, "aliases": []}
         for state in hass.states.async_all()
@@ -355,31 +335,37 @@ def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
         render(hass, prompt, variables)
     except (TemplateError, RecursionError) as err:
         made.left.append(("import_prompt_broken", {"error": str(err)[:MAX_ERROR]}))
-        return
-    made.options |= {const.CONF_PROMPT_USE_DEFAULT: False, const.CONF_PROMPT_CUSTOM: prompt}
-    made.taken.append(("import_prompt", {}))
+    else:
+        made.options |= {const.CONF_PROMPT_USE_DEFAULT: False, const.CONF_PROMPT_CUSTOM: prompt}
+        made.taken.append(("import_prompt", {}))
+    return made
 
 
 FILE: Final = "home_agent_import"
 HEADER: Final = "# Custom tools of Home Agent, made of the functions of Extended OpenAI Conversation.\n"
 
 
-async def _async_check_tools(hass: HomeAssistant, made: Imported) -> None:
-    """Keep the tools that our own loader accepts, and report the problems of the others."""
+async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
+    """Write the file of the tools that work, and leave a notification that says what came over."""
     known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
     taken = {*NATIVE, *(recipe.name for recipe in known.known())}
     kept = []
     for tool in made.tools:
-        problems = async_problems(hass, tool, taken)
-        if problems:
+        if problems := async_problems(hass, tool, taken):
             made.left.append(("import_wrong", {"name": tool["name"], "problems": "; ".join(problems)}))
         else:
             kept.append(tool)
             taken.add(tool["name"])
-    made.tools = kept
-
-
-async def _async_report(hass: HomeAssistant, made: Imported, file: str) -> str:
+    made.tools, file = kept, ""
+    if made.tools:
+        folder = Path(hass.config.config_dir)
+        text = HEADER + str(yaml_util.dump({CONF_CUSTOM_TOOLS: made.tools}))
+        try:
+            file = await hass.async_add_executor_job(_write, folder, text)
+        except OSError as err:
+            LOGGER.warning("The imported tools could not be written: %s", err)
+            problem = {"name": f"{FILE}.yaml", "problems": err.strerror or type(err).__name__}
+            made.tools, made.left = [], [*made.left, ("import_wrong", problem)]
     phrase = partial(async_phrase, hass, await async_language(hass))
     connection = "import_connection", {"url": made.connection[const.CONF_BASE_URL]}
     tools = [("import_tool", {"name": tool["name"]}) for tool in made.tools]
@@ -395,23 +381,7 @@ async def _async_report(hass: HomeAssistant, made: Imported, file: str) -> str:
             f"\n```yaml\n{DOMAIN}: !include {file}\n```\n",
             await phrase("import_merge"),
         ]
-    return "\n".join([*lines, await phrase("import_next")])
-
-
-async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
-    """Write the file of the tools that work, and leave a notification that says what came over."""
-    await _async_check_tools(hass, made)
-    file = ""
-    if made.tools:
-        folder = Path(hass.config.config_dir)
-        text = HEADER + str(yaml_util.dump({CONF_CUSTOM_TOOLS: made.tools}))
-        try:
-            file = await hass.async_add_executor_job(_write, folder, text)
-        except OSError as err:
-            LOGGER.warning("The imported tools could not be written: %s", err)
-            problem = {"name": f"{FILE}.yaml", "problems": err.strerror or type(err).__name__}
-            made.tools, made.left = [], [*made.left, ("import_wrong", problem)]
-    message = await _async_report(hass, made, file)
+    message = "\n".join([*lines, await phrase("import_next")])
     persistent_notification.async_create(hass, message, title, f"{DOMAIN}_import_{made.old_id}")
 
 

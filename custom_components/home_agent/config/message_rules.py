@@ -60,20 +60,9 @@ _ABLE: Final = sorted(
 
 def rule_fields(rule: Mapping[str, Any], *, is_stored: bool) -> tuple[Field, ...]:
     """Return the fields that a rule needs; one that is stored can be removed."""
-    fields = _briefing_fields() if rule[RULE] == BRIEFING else _watching_fields(rule)
-    return (*fields, switch(REMOVE)) if is_stored else tuple(fields)
-
-
-def _persons(key: str) -> Field:
-    config = EntitySelectorConfig(domain="person", multiple=True)
-    return Field(key, EntitySelector(config), clean=clean_names)
-
-
-def _briefing_fields() -> list[Field]:
-    return [Field(AT, TimeSelector()), _persons(ARRIVALS), _persons(PERSONS), switch(SPOKEN)]
-
-
-def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
+    removal = (switch(REMOVE),) if is_stored else ()
+    if rule[RULE] == BRIEFING:
+        return Field(AT, TimeSelector()), _persons(ARRIVALS), _persons(PERSONS), switch(SPOKEN), *removal
     template = TEMPLATES[rule[RULE]]
     watched = EntitySelectorConfig(multiple=True)
     if template.kinds:
@@ -107,7 +96,12 @@ def _watching_fields(rule: Mapping[str, Any]) -> list[Field]:
             ),
             switch(ALOUD),
         )
-    return fields
+    return (*fields, *removal)
+
+
+def _persons(key: str) -> Field:
+    config = EntitySelectorConfig(domain="person", multiple=True)
+    return Field(key, EntitySelector(config), clean=clean_names)
 
 
 def _entities(values: Any) -> list[str]:

@@ -1,6 +1,6 @@
 """Entries of an earlier version, or of another integration with the same domain: converted, or refused."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -126,31 +126,32 @@ async def _async_without_profiles(hass: HomeAssistant, options: Mapping[str, Any
     people: dict[str, list[str]] = {}
     rules: list[dict[str, Any]] = []
     for profile in profiles:
-        whom = [name async for name in _async_whom(hass, profile)]
+        whom: list[str] = []
+        for name in as_texts(profile.get("persons")):
+            # A rule for somebody unknown would be for everybody.
+            if er.async_get(hass).async_get(name) is not None or hass.states.get(name) is not None:
+                whom.append(name)
+            elif (user := await hass.auth.async_get_user(name)) is not None:
+                whom.append(f"{USER_PREFIX}{user.id}")
+        for prefix, field in ((AT_DEVICE, "devices"), (IN_AREA, "areas")):
+            whom += [f"{prefix}{name}" for name in as_texts(profile.get(field))]
         people.setdefault(str(profile.get("name") or ""), []).extend(whom)
         for field, decision in LISTS.items():
             texts = [text.strip().lower() for text in as_texts(profile.get(field))]
             kinds = list(filter(RULE.match, texts))
             if decision == ALWAYS:
-                kinds = [trusting(text) if _runs(text) else text for text in kinds]
+                running = [facts.name for facts in DOMAINS.values() if facts.runs]
+                # Of a whole domain whose things run others.
+                kinds = [
+                    trusting(kind) if any(fnmatchcase(name, kind) for name in running) else kind
+                    for kind in kinds
+                ]
             if whom and kinds:
                 rules.append({DECISION: decision, KINDS: kinds, WHOM: whom})
     picked = [_with_people(item, people) for item in as_items(changed.get(CONF_POLICY_CHOICES, []))]
     if rules or picked:
         changed[CONF_POLICY_CHOICES] = [*filter(None, picked), *rules]
     return changed
-
-
-async def _async_whom(hass: HomeAssistant, profile: Mapping[str, Any]) -> AsyncIterator[str]:
-    """Yield the people of a profile who exist; a rule for somebody unknown would be for everybody."""
-    for name in as_texts(profile.get("persons")):
-        if er.async_get(hass).async_get(name) is not None or hass.states.get(name) is not None:
-            yield name
-        elif (user := await hass.auth.async_get_user(name)) is not None:
-            yield f"{USER_PREFIX}{user.id}"
-    for prefix, field in ((AT_DEVICE, "devices"), (IN_AREA, "areas")):
-        for name in as_texts(profile.get(field)):
-            yield f"{prefix}{name}"
 
 
 def _with_people(item: Mapping[str, Any], people: Mapping[str, list[str]]) -> dict[str, Any] | None:
@@ -167,11 +168,6 @@ def _with_people(item: Mapping[str, Any], people: Mapping[str, list[str]]) -> di
     for_all = all(name.startswith(EXCEPT) for name in names)
     is_for_nobody = not for_all and all(name.startswith(EXCEPT) for name in whom)
     return None if is_for_nobody else {**item, WHOM: list(dict.fromkeys(whom))}
-
-
-def _runs(text: str) -> bool:
-    """Return whether a rule in text is about a whole domain whose things run others."""
-    return any(facts.runs and fnmatchcase(facts.name, text) for facts in DOMAINS.values())
 
 
 def _entities(value: Any) -> list[str]:

@@ -108,12 +108,25 @@ async def async_rule_names(hass: HomeAssistant, rules: Iterable[str]) -> RuleNam
             offered[domain].add(name)
             if offered is names:
                 domains.add(domain)
-    wants_tools = any(rule.startswith(TOOL) for rule in rules)
+    tools: set[str] | None = set()
+    if any(rule.startswith(TOOL) for rule in rules):
+        custom = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
+        apis = [api.id for api in llm.async_get_apis(hass) if api.id != DOMAIN]
+        # Some APIs list their tools for administrators only.
+        owner = await hass.auth.async_get_owner()
+        context = Context(user_id=owner.id if owner else None)
+        llm_context = llm.LLMContext(DOMAIN, context, hass.config.language, ASSISTANT, None)
+        instances = await async_instances(hass, apis, llm_context)
+        tools = {recipe.name.lower() for recipe in custom.known()}
+        tools |= {wrong.name.lower() for wrong in custom.wrong.values()}
+        tools |= {inner_name(tool).lower() for instance in instances for tool in instance.tools}
+        if len(instances) < len(apis) or any(not one.recipes for one in custom.imports):
+            tools = None
     return RuleNames(
         domains=domains,
         names=names,
         classes={domain: kinds - {"_"} for domain, kinds in classes.items()},
-        tools=await _async_tools(hass) if wants_tools else (),
+        tools=tools,
         loading=is_loading(hass),
     )
 
@@ -134,22 +147,6 @@ def is_loading(hass: HomeAssistant) -> bool:
         if entry.state in LOADING or (entry.state is ConfigEntryState.SETUP_RETRY and never):
             return True
     return False
-
-
-async def _async_tools(hass: HomeAssistant) -> set[str] | None:
-    """Return the tools of others and of the household, None while an API that has some does not answer."""
-    custom = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
-    names = {recipe.name for recipe in custom.known()} | {wrong.name for wrong in custom.wrong.values()}
-    apis = [api.id for api in llm.async_get_apis(hass) if api.id != DOMAIN]
-    # Some APIs list their tools for administrators only.
-    owner = await hass.auth.async_get_owner()
-    context = Context(user_id=owner.id if owner else None)
-    llm_context = llm.LLMContext(DOMAIN, context, hass.config.language, ASSISTANT, None)
-    instances = await async_instances(hass, apis, llm_context)
-    if len(instances) < len(apis) or any(not one.recipes for one in custom.imports):
-        return None
-    names |= {inner_name(tool) for instance in instances for tool in instance.tools}
-    return {name.lower() for name in names}
 
 
 def rules_of(option: str, value: object) -> list[str]:

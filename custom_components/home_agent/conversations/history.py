@@ -282,7 +282,22 @@ def make_turn(
     A call without a result, and a result without its call, are left out. Without `persist` it is kept in
     memory alone. Raises TypeError, LookupError or AttributeError for invalid messages.
     """
-    kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
+    cleaned = [_clean(message) for message in messages if message["role"] in _ROLES]
+    answered = {message.get("tool_call_id") for message in cleaned if message["role"] == "tool"}
+    kept: list[Message] = []
+    called: set[str] = set()
+    for message in cleaned:
+        if message["role"] == "tool":
+            if message.get("tool_call_id") in called:
+                called.discard(message["tool_call_id"])
+                kept.append(message)
+            continue
+        calls = [call for call in message.pop("tool_calls", ()) if call["id"] in answered]
+        if calls:
+            message["tool_calls"] = calls
+            called.update(call["id"] for call in calls)
+        if calls or message["content"]:
+            kept.append(message)
     if not any(message["role"] == "assistant" for message in kept):
         return None
     return StoredTurn(
@@ -311,26 +326,6 @@ def _clean(message: Mapping[str, Any]) -> Message:
             )
         kept["tool_calls"] = made
     return cast("Message", kept)
-
-
-def _paired(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages without calls that have no result and results that have no call."""
-    answered = {message.get("tool_call_id") for message in messages if message["role"] == "tool"}
-    kept: list[Message] = []
-    called: set[str] = set()
-    for message in messages:
-        if message["role"] == "tool":
-            if message.get("tool_call_id") in called:
-                called.discard(message["tool_call_id"])
-                kept.append(message)
-            continue
-        calls = [call for call in message.pop("tool_calls", ()) if call["id"] in answered]
-        if calls:
-            message["tool_calls"] = calls
-            called.update(call["id"] for call in calls)
-        if calls or message["content"]:
-            kept.append(message)
-    return kept
 
 
 FOLDER: Final = "conversations"

@@ -311,7 +311,24 @@ class ModelClient:
         if self.endpoint.dialect != "auto":
             return _call(lambda: WIRES[Dialect(self.endpoint.dialect)])
         async with self._detecting:
-            return WIRES[self.dialect or await self._detect()]
+            if self.dialect is not None:
+                return WIRES[self.dialect]
+            try:
+                base = parse_address(self.endpoint.base_url)
+            except ValueError:
+                raise ModelServerError(ErrorKind.BAD_REQUEST, "the server's address is not valid") from None
+            dialect, certain = Dialect.OPENAI, True
+            if is_azure(base):
+                dialect = Dialect.AZURE
+            elif not is_cloud(base):
+                version, certain = await self._look_up("/api/version")
+                if isinstance(version.get("version"), str):
+                    # Web interfaces for Ollama answer the first question too, but do not pass its API on.
+                    tags, certain = await self._look_up("/api/tags")
+                    dialect = Dialect.OLLAMA if isinstance(tags.get("models"), list) else Dialect.OPENAI
+            if certain:
+                self.dialect = dialect
+            return WIRES[dialect]
 
     async def fetch(self, make: Callable[[Wire], ServerRequest]) -> Any:
         """Return the decoded answer to a request that is not a chat, with a second attempt."""
@@ -477,25 +494,6 @@ class ModelClient:
                 detail = "the server's answer is empty"
                 raise ModelServerError(ErrorKind.UNAVAILABLE, detail, answered=True)
             raise malformed("the server's answer holds no message; is the address right?")
-
-    async def _detect(self) -> Dialect:
-        """Return the dialect the server answers in, and remember it if that is certain."""
-        try:
-            base = parse_address(self.endpoint.base_url)
-        except ValueError:
-            raise ModelServerError(ErrorKind.BAD_REQUEST, "the server's address is not valid") from None
-        dialect, certain = Dialect.OPENAI, True
-        if is_azure(base):
-            dialect = Dialect.AZURE
-        elif not is_cloud(base):
-            version, certain = await self._look_up("/api/version")
-            if isinstance(version.get("version"), str):
-                # Web interfaces for Ollama answer the first question too, but do not pass its API on.
-                tags, certain = await self._look_up("/api/tags")
-                dialect = Dialect.OLLAMA if isinstance(tags.get("models"), list) else Dialect.OPENAI
-        if certain:
-            self.dialect = dialect
-        return dialect
 
     async def _look_up(self, path: str) -> tuple[Mapping[str, Any], bool]:
         """Return the JSON object at an address, else an empty one, and whether the answer is permanent.

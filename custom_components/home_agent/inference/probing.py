@@ -1,6 +1,7 @@
 """Detects the capabilities of a server and its model during setup."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from .dialects.base import ServerRequest, is_cloud, join_address, parse_address, without_path
@@ -75,25 +76,17 @@ async def probe(client: ModelClient) -> Probe:
         if err.kind is ErrorKind.BAD_REQUEST and "tool" in err.detail.lower():
             tool_calling = False
     listed = next((model for model in models if model["id"] == client.endpoint.model), {})
-    return Probe(tool_calling, await _context_size(client, listed))
-
-
-async def _context_size(client: ModelClient, model: Mapping[str, Any]) -> int | None:
+    size, *others = (_lookup(listed, path) for path in _CONTEXT_SIZES)
     base = parse_address(client.endpoint.base_url)
-    loaded, *others = (_lookup(model, path) for path in _CONTEXT_SIZES)
-    if loaded is not None or is_cloud(base):
-        return loaded if loaded is not None else next(filter(None, others), None)
-    root = without_path(base, "/v1")
-    headers = (await client.wire()).headers(client.endpoint)
-    for path, field in _MORE:
-        call = ServerRequest(join_address(root, path.format(model=client.endpoint.model)))
-        try:
-            size = _lookup(await client.transport.json(call, headers), field)
-        except ModelServerError:
-            continue
-        if size is not None:
-            return size
-    return next(filter(None, others), None)
+    if size is None and not is_cloud(base):
+        root, headers = without_path(base, "/v1"), wire.headers(client.endpoint)
+        for path, field in _MORE:
+            call = ServerRequest(join_address(root, path.format(model=client.endpoint.model)))
+            with suppress(ModelServerError):
+                size = _lookup(await client.transport.json(call, headers), field)
+            if size is not None:
+                break
+    return Probe(tool_calling, size if size is not None else next(filter(None, others), None))
 
 
 def _lookup(data: Any, path: tuple[str, ...]) -> int | None:

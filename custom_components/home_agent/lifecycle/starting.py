@@ -65,7 +65,25 @@ async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     data.shared.agents.of(agent.entry_id).note(ids_of(agent)[-1], agent.title, entity_id)
     if data.confirmations.has_pin:
         hass.async_add_executor_job(prepare_numbers)
-    _tidy_regularly(hass, agent)
+
+    async def tidy(now: datetime) -> None:
+        days = data.settings[const.CONF_HISTORY_RETENTION_DAYS]
+        data.shared.history.prune(days, agent.entry_id)
+        if days > 0:
+            data.turn_log.prune(now - timedelta(days=days))
+        data.shared.sessions.of(agent.entry_id).expire(data.settings[const.CONF_SESSION_TIMEOUT], now)
+        await data.log.async_prune(days)
+        if not isinstance(agent, FurtherAgent):
+            await async_look_after_kept(hass, now)
+
+    agent.async_create_background_task(hass, tidy(dt_util.utcnow()), "home_agent tidying")
+    agent.async_on_unload(async_track_time_interval(hass, tidy, timedelta(hours=1)))
+    if data.owns_memory and (interval := read_span(data.settings[const.CONF_MEMORY_CLEANUP])):
+
+        async def forget_old(now: datetime) -> None:
+            await data.memories.async_tidy(now)
+
+        agent.async_on_unload(async_track_time_interval(hass, forget_old, interval))
 
     async def count(_hass: HomeAssistant) -> None:
         agent.async_on_unload(data.planned.async_start(data.planned_runs.async_run))
@@ -90,30 +108,6 @@ async def async_hide_panel(hass: HomeAssistant) -> None:
     wanted = any(settings_of(entry)[const.CONF_PANEL] for entry in entries)
     if hass.data[DATA_SHARED].panel_address is not None and not wanted:
         await (await async_part(hass, "panel.websocket")).async_hide(hass)
-
-
-@callback
-def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
-    data = agent.runtime_data
-
-    async def tidy(now: datetime) -> None:
-        days = data.settings[const.CONF_HISTORY_RETENTION_DAYS]
-        data.shared.history.prune(days, agent.entry_id)
-        if days > 0:
-            data.turn_log.prune(now - timedelta(days=days))
-        data.shared.sessions.of(agent.entry_id).expire(data.settings[const.CONF_SESSION_TIMEOUT], now)
-        await data.log.async_prune(days)
-        if not isinstance(agent, FurtherAgent):
-            await async_look_after_kept(hass, now)
-
-    agent.async_create_background_task(hass, tidy(dt_util.utcnow()), "home_agent tidying")
-    agent.async_on_unload(async_track_time_interval(hass, tidy, timedelta(hours=1)))
-    if data.owns_memory and (interval := read_span(data.settings[const.CONF_MEMORY_CLEANUP])):
-
-        async def forget_old(now: datetime) -> None:
-            await data.memories.async_tidy(now)
-
-        agent.async_on_unload(async_track_time_interval(hass, forget_old, interval))
 
 
 PROBED: Final = (const.CONF_PROBED_CONTEXT_SIZE, const.CONF_PROBED_TOOL_CALLING)

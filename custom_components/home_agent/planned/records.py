@@ -97,29 +97,26 @@ class Schedule:
 
     def told(self, now: datetime) -> str:
         """Return the time, or what is waited for, in words, as the model reads it."""
-        when = self._told_time(now)
+        local, today = dt_util.as_local(self.due), dt_util.as_local(now).date()
+        clock, sun = f"{local:%H:%M}", self.sun
+        if sun and self.offset:
+            sun += f" {'-' if self.offset < 0 else '+'} {abs(self.offset) // 60} min"
+        at = f"at {clock} ({sun})" if sun else f"at {clock}"
+        if self.days and self.clock is not None:
+            when = f"{told_days(self.days)} at {self.clock:%H:%M}"
+        elif self.days:
+            when = f"{told_days(self.days)} at {sun}, next {local:%a} {clock}"
+        elif local.date() == today:
+            when = at
+        elif local.date() == today + timedelta(days=1):
+            when = f"tomorrow {at}"
+        else:
+            when = f"on {local:%a %Y-%m-%d} {at}"
         if self.event is not None:
             when = f"when {told_clause(self.event.clause)}, if that comes before it is dropped {when}"
         if self.conditions:
             when += f", only if {' and '.join(map(told_clause, self.conditions))}"
         return when
-
-    def _told_time(self, now: datetime) -> str:
-        local, today = dt_util.as_local(self.due), dt_util.as_local(now).date()
-        clock, sun = f"{local:%H:%M}", self.sun
-        if sun and self.offset:
-            sun += f" {'-' if self.offset < 0 else '+'} {abs(self.offset) // 60} min"
-        if self.days and self.clock is not None:
-            return f"{told_days(self.days)} at {self.clock:%H:%M}"
-        if self.days:
-            return f"{told_days(self.days)} at {sun}, next {local:%a} {clock}"
-        if sun:
-            clock += f" ({sun})"
-        if local.date() == today:
-            return f"at {clock}"
-        if local.date() == today + timedelta(days=1):
-            return f"tomorrow at {clock}"
-        return f"on {local:%a %Y-%m-%d} at {clock}"
 
 
 CLAUSE_WORDS: Final = {"to": "is", "state": "is", "from": "is no longer", "zone": "at", "event": "by"}

@@ -442,7 +442,20 @@ class Scheduler:
             self.on_change()
 
     def _wait(self) -> None:
-        self._watch()
+        watched = frozenset(
+            entity_id
+            for item in (self._items.values() if self._run is not None else ())
+            if item.schedule.event is not None
+            for entity_id in item.schedule.event.entity_ids
+        )
+        if HOME in watched:
+            watched |= frozenset(self._hass.states.async_entity_ids("person"))
+        if watched != self._watched:
+            if self._unwatch is not None:
+                self._unwatch()
+            self._watched, self._unwatch = watched, None
+            if watched:
+                self._unwatch = async_track_state_change_event(self._hass, watched, self._look)
         if self._cancel is not None:
             self._cancel()
             self._cancel = None
@@ -455,22 +468,6 @@ class Scheduler:
         if self._run is not None and self._items:
             at = min(map(self._asked_at, self._items.values()))
             self._cancel = async_track_point_in_utc_time(self._hass, ring, at)
-
-    def _watch(self) -> None:
-        watched = frozenset(
-            entity_id
-            for item in (self._items.values() if self._run is not None else ())
-            if item.schedule.event is not None
-            for entity_id in item.schedule.event.entity_ids
-        )
-        if HOME in watched:
-            watched |= frozenset(self._hass.states.async_entity_ids("person"))
-        if watched == self._watched:
-            return
-        if self._unwatch is not None:
-            self._unwatch()
-        self._watched = watched
-        self._unwatch = async_track_state_change_event(self._hass, watched, self._look) if watched else None
 
 
 def _is_here(item: PlannedItem, speaker: Speaker) -> bool:

@@ -240,7 +240,14 @@ def holds(hass: HomeAssistant, condition: str | None, night: QuietHours) -> bool
         return night.holds(dt_util.utcnow())
     if condition == RAIN:
         reports = [
-            state for state in hass.states.async_all(("weather", "sensor")) if _reports_rain(hass, state)
+            state
+            for state in hass.states.async_all(("weather", "sensor"))
+            if state.state not in GONE
+            and is_exposed(hass, state.entity_id)
+            and (
+                state.domain == "weather"
+                or state.attributes.get(ATTR_DEVICE_CLASS) == SensorDeviceClass.PRECIPITATION_INTENSITY
+            )
         ]
         wet = (
             state.state in WET if state.domain == "weather" else (as_number(state.state) or 0.0) > 0
@@ -251,9 +258,3 @@ def holds(hass: HomeAssistant, condition: str | None, night: QuietHours) -> bool
     if STATE_HOME in places:
         return False
     return None if not places or GONE.intersection(places) else True
-
-
-def _reports_rain(hass: HomeAssistant, state: State) -> bool:
-    kind = state.attributes.get(ATTR_DEVICE_CLASS)
-    is_about_rain = state.domain == "weather" or kind == SensorDeviceClass.PRECIPITATION_INTENSITY
-    return is_about_rain and state.state not in GONE and is_exposed(hass, state.entity_id)

@@ -534,7 +534,18 @@ class Confirmations:
         Raises ConfirmationRefused if a PIN is missing or wrong, and HomeAgentError if the action fails.
         """
         if self.needs_pin(action, answerer):
-            await self._async_check_pin(action, pin, answerer or action.speaker)
+            if not pin:
+                raise ConfirmationRefused(Refusal.PIN_NEEDED)
+            # Counted before it is compared, so that tries at the same time count too.
+            action.tries += 1
+            tried = self._store.count_pin() if action.tries <= MAX_TRIES else None
+            kept = self._pin_of(answerer or action.speaker)
+            if tried is None or not await self._hass.async_add_executor_job(matches, pin, kept):
+                if tried is not None and action.tries < MAX_TRIES:
+                    raise ConfirmationRefused(Refusal.PIN_WRONG)
+                await self.async_drop(action, ActionOutcome.WRONG_PIN)
+                raise ConfirmationRefused(Refusal.PIN_LOCKED)
+            self._store.note_right_pin(tried)
         elif by_automation:
             raise ConfirmationRefused(Refusal.AUTOMATION)
         if self._is_late(action) or self._pending.pop(action.id, None) is None:
@@ -589,21 +600,6 @@ class Confirmations:
         if user_id is None or (action.owner.user_id is None and not action.unattended):
             return False
         return self.may_answer(action, await self._hass.auth.async_get_user(user_id))
-
-    async def _async_check_pin(self, action: PendingAction, pin: str | None, speaker: Speaker) -> None:
-        """Compare a PIN. Raises ConfirmationRefused; after some wrong ones the action is discarded."""
-        if not pin:
-            raise ConfirmationRefused(Refusal.PIN_NEEDED)
-        # Counted before it is compared, so that tries at the same time count too.
-        action.tries += 1
-        tried = self._store.count_pin() if action.tries <= MAX_TRIES else None
-        if tried is not None and await self._hass.async_add_executor_job(matches, pin, self._pin_of(speaker)):
-            self._store.note_right_pin(tried)
-            return
-        if tried is not None and action.tries < MAX_TRIES:
-            raise ConfirmationRefused(Refusal.PIN_WRONG)
-        await self.async_drop(action, ActionOutcome.WRONG_PIN)
-        raise ConfirmationRefused(Refusal.PIN_LOCKED)
 
     async def _async_end(self, action: PendingAction, outcome: ActionOutcome) -> None:
         self._pending.pop(action.id, None)

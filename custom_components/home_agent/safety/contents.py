@@ -284,7 +284,18 @@ class _Opener:
         """Yield the effects of one service call."""
         if domain == "scene" and service in APPLYING:
             yield Effect(domain, service, inside=place.inside)
-            yield from self._applied(data, place)
+            try:
+                states = _as_states(resolve(data.get("entities") or {}, {}))
+                taken = cv.entity_ids(resolve(data.get("snapshot_entities") or [], {}))
+            except NotKnown, probatio.Invalid:
+                yield Effect("scene", "apply", known=False, inside=place.inside)
+                return
+            if isinstance(scene_id := data.get("scene_id"), str) and not is_templated(scene_id):
+                self._created.add(f"scene.{scene_id}")
+            for state in states:
+                yield from self._brought_to(state, place.within())
+            for entity_id in taken:
+                yield from self._brought_back(entity_id, place.within())
             return
         if domain == "intent_script":
             handlers = (item for item in intent.async_get(self._hass) if item.intent_type == service)
@@ -335,9 +346,26 @@ class _Opener:
         if place.depth >= MAX_DEPTH:
             yield Effect(domain, service, entity_id, known=False, inside=place.inside)
         elif runs and own == "scene":
-            yield from self._scene(entity_id, place)
+            # homeassistant_scene is the key of core's scene platform; it has no accessor for the states.
+            platform = self._hass.data.get("homeassistant_scene")
+            scene = platform.entities.get(entity_id) if platform is not None else None
+            config = getattr(scene, "scene_config", None)
+            if config is not None:
+                for brought in config.states.values():
+                    yield from self._brought_to(brought, place.within())
+            elif lamps := _lamps_of_bridge(self._hass, entity_id):
+                for lamp in lamps:
+                    yield from self._on_entity(lamp.partition(".")[0], "turn_on", lamp, place.within())
+            elif entity_id not in self._created or state is not None:
+                yield Effect("scene", "turn_on", entity_id, known=False, inside=place.inside)
         elif runs:
-            yield from self._sequence_of(own, entity_id, place)
+            component = self._hass.data.get(own)
+            entity = component.get_entity(entity_id) if component is not None else None
+            script = getattr(entity, "script", None) or getattr(entity, "action_script", None)
+            if getattr(script, "sequence", None) is None:
+                yield Effect(own, "turn_on", entity_id, known=False, inside=place.inside)
+            else:
+                yield from self._steps_of(script, place.variables if own == "script" else {}, place)
         else:
             yield from self._members(domain, service, entity_id, place)
 
@@ -361,35 +389,6 @@ class _Opener:
             own = member.partition(".")[0]
             meant = service if own == domain else DOMAINS[own].generic_services.get(service, service)
             yield from self._on_entity(own, meant, member, replace(place, depth=place.depth + 1))
-
-    def _scene(self, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield the effects of a scene; of one that a bridge stores, those on lamps are known."""
-        # homeassistant_scene is the key of core's scene platform; it has no accessor for the states.
-        platform = self._hass.data.get("homeassistant_scene")
-        scene = platform.entities.get(entity_id) if platform is not None else None
-        config = getattr(scene, "scene_config", None)
-        if config is not None:
-            for state in config.states.values():
-                yield from self._brought_to(state, place.within())
-        elif lamps := _lamps_of_bridge(self._hass, entity_id):
-            for lamp in lamps:
-                yield from self._on_entity(lamp.partition(".")[0], "turn_on", lamp, place.within())
-        elif entity_id not in self._created or self._hass.states.get(entity_id) is not None:
-            yield Effect("scene", "turn_on", entity_id, known=False, inside=place.inside)
-
-    def _applied(self, data: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
-        try:
-            states = _as_states(resolve(data.get("entities") or {}, {}))
-            taken = cv.entity_ids(resolve(data.get("snapshot_entities") or [], {}))
-        except NotKnown, probatio.Invalid:
-            yield Effect("scene", "apply", known=False, inside=place.inside)
-            return
-        if isinstance(scene_id := data.get("scene_id"), str) and not is_templated(scene_id):
-            self._created.add(f"scene.{scene_id}")
-        for state in states:
-            yield from self._brought_to(state, place.within())
-        for entity_id in taken:
-            yield from self._brought_back(entity_id, place.within())
 
     def _brought_to(self, state: State, place: _Place) -> Iterator[Effect]:
         if state.domain == "group":
@@ -419,16 +418,6 @@ class _Opener:
                     yield from self._brought_back(member, replace(place, depth=place.depth + 1))
             else:
                 yield from self._brought_to(state, place)
-
-    def _sequence_of(self, domain: str, entity_id: str, place: _Place) -> Iterator[Effect]:
-        component = self._hass.data.get(domain)
-        entity = component.get_entity(entity_id) if component is not None else None
-        script = getattr(entity, "script", None) or getattr(entity, "action_script", None)
-        if getattr(script, "sequence", None) is None:
-            yield Effect(domain, "turn_on", entity_id, known=False, inside=place.inside)
-            return
-        variables = place.variables if domain == "script" else {}
-        yield from self._steps_of(script, variables, place)
 
     def _steps_of(self, script: Any, given: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
         # Passed variables override the script's own, and variables that a step sets override both.

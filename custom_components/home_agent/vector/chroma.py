@@ -252,14 +252,19 @@ class ChromaStore:
 
     async def async_create(self, collection: str, fingerprint: str) -> None:
         """Make an empty collection; one of ours is emptied. REFUSED where another program filled it."""
-        known = await self._look_up(collection)
+        known, name = await self._look_up(collection), self._names.get(collection, collection)
         if known is not None:
             if known.fingerprint is None and await self._api.ask("GET", f"{known.path}/count"):
                 raise _foreign(collection)
-            await self._delete(collection)
+            self._known.pop(collection, None)
+            try:
+                await self._api.ask("DELETE", f"/collections/{_part(name)}")
+            except VectorStoreError as err:
+                if err.problem is not StoreProblem.MISSING:  # someone else has just done it
+                    raise
         whose = {HOME: self._home} if self._home else {}
         body = {
-            "name": self._names.get(collection, collection),
+            "name": name,
             "metadata": {SPACE: COSINE, FINGERPRINT: fingerprint, **whose},
             "get_or_create": True,
         }
@@ -359,16 +364,6 @@ class ChromaStore:
             raise _unreadable()
         self._known[collection] = known
         return known
-
-    async def _delete(self, collection: str) -> None:
-        """Delete a collection, which someone else may just have done."""
-        self._known.pop(collection, None)
-        name = self._names.get(collection, collection)
-        try:
-            await self._api.ask("DELETE", f"/collections/{_part(name)}")
-        except VectorStoreError as err:
-            if err.problem is not StoreProblem.MISSING:
-                raise
 
 
 def _check_numbers(vectors: Iterable[Vector]) -> None:

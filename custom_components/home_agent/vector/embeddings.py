@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import gc
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -143,7 +143,17 @@ class CachedEmbedder:
             if (vector := self._kept.get(text)) is not None:
                 self._kept.move_to_end(text)
                 found[text] = vector
-        for batch in _batches([text for text in dict.fromkeys(wanted) if text not in found]):
+        batches: list[list[str]] = []
+        size = 0
+        for text in dict.fromkeys(wanted):
+            if text in found:
+                continue
+            size += len(text)
+            if not batches or len(batches[-1]) >= BATCH_TEXTS or size > BATCH_CHARS:
+                batches.append([])
+                size = len(text)
+            batches[-1].append(text)
+        for batch in map(tuple, batches):
             task = self._asked.get(batch) or self._ask(batch)
             await asyncio.wait([task])
             if task.cancelled():
@@ -197,19 +207,6 @@ class CachedEmbedder:
 def _prepared(text: str) -> str:
     """Return a text as it is asked for: not blank, which servers refuse, and not without end."""
     return text.strip()[:MAX_CHARS] or "-"
-
-
-def _batches(texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        if batch and (len(batch) >= BATCH_TEXTS or size + len(text) > BATCH_CHARS):
-            yield tuple(batch)
-            batch, size = [], 0
-        batch.append(text)
-        size += len(text)
-    if batch:
-        yield tuple(batch)
 
 
 def _checked(vectors: Sequence[Any], count: int) -> list[Vector]:

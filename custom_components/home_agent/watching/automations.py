@@ -15,7 +15,6 @@ from ..knowledge.speaker import Speaker
 from ..runtime import Agent
 from ..tools.automating.kept import (
     AutomationRefusedError,
-    OwnAutomation,
     async_read,
     calls_in,
     entities_in_clauses,
@@ -36,9 +35,37 @@ def async_watch_automations(hass: HomeAssistant, agent: Agent) -> CALLBACK_TYPE:
     issue_id = f"{ISSUE}_{agent.entry_id}"
 
     async def async_check() -> None:
-        """Raise the issue, renew it or take it back."""
-        own = agent.runtime_data.shared.automations.of(agent.entry_id)
-        broken = [one.alias for one in own.all() if await _async_breaks(hass, agent, one)]
+        """Raise the issue for automations with what would be refused today, renew it or take it back.
+
+        What a person has added in the editor is not judged: an administrator wrote it there. What has no
+        state may come back.
+        """
+        broken: list[str] = []
+        for own in agent.runtime_data.shared.automations.of(agent.entry_id).all():
+            if entity_of(hass, own.id) is None:
+                continue
+            try:
+                written = await async_read(hass, own.id)
+            except AutomationRefusedError:
+                continue
+            if written is None:
+                continue
+            guard = agent.runtime_data.handler.guard
+            user = await hass.auth.async_get_user(own.user_id) if own.user_id else None
+            context = Context(user_id=own.user_id if user else None)
+            speaker = Speaker(context=context, language=own.language, anytime=True)
+            confirmed = calls_in(own.config)
+            watched = set(entities_in_clauses(own.config)) & set(entities_in_clauses(written))
+            if any(
+                not guard.is_free(call, user, speaker)
+                for call in calls_in(written)
+                if call in confirmed and all(map(hass.states.get, call.entity_ids))
+            ) or any(
+                not guard.is_exposed(entity_id)
+                for entity_id in watched
+                if not entity_id.startswith(NOT_EXPOSED) and hass.states.get(entity_id)
+            ):
+                broken.append(own.alias)
         if not broken:
             withdraw(hass, issue_id)
             return
@@ -59,34 +86,3 @@ def async_watch_automations(hass: HomeAssistant, agent: Agent) -> CALLBACK_TYPE:
         withdraw(hass, issue_id)
 
     return stop
-
-
-async def _async_breaks(hass: HomeAssistant, agent: Agent, own: OwnAutomation) -> bool:
-    """Return whether an automation contains what would be refused today.
-
-    What a person has added in the editor is not judged: an administrator wrote it there. What has no state
-    may come back.
-    """
-    if entity_of(hass, own.id) is None:
-        return False
-    try:
-        written = await async_read(hass, own.id)
-    except AutomationRefusedError:
-        return False
-    if written is None:
-        return False
-    guard = agent.runtime_data.handler.guard
-    user = await hass.auth.async_get_user(own.user_id) if own.user_id else None
-    context = Context(user_id=own.user_id if user else None)
-    speaker = Speaker(context=context, language=own.language, anytime=True)
-    confirmed = calls_in(own.config)
-    watched = set(entities_in_clauses(own.config)) & set(entities_in_clauses(written))
-    return any(
-        not guard.is_free(call, user, speaker)
-        for call in calls_in(written)
-        if call in confirmed and all(map(hass.states.get, call.entity_ids))
-    ) or any(
-        not guard.is_exposed(one)
-        for one in watched
-        if not one.startswith(NOT_EXPOSED) and hass.states.get(one)
-    )

@@ -69,7 +69,15 @@ class ServerWatch:
         elif err.kind is ErrorKind.AUTH:
             self._failed(err)
         elif err.kind is ErrorKind.MODEL_NOT_FOUND:
-            self._report_model()
+            report(
+                self._hass,
+                self._missing,
+                "model_missing",
+                fix={"entry_id": self._entry.entry_id},
+                title=self._entry.title,
+                model=self._entry.data[CONF_MODEL],
+                models=", ".join(self._models[:MAX_NAMED]) or "?",
+            )
         elif err.kind in _GONE and self._cancel is None:
             self._ask()
 
@@ -159,16 +167,3 @@ class ServerWatch:
         if self._cancel is not None:
             self._cancel()
             self._cancel = None
-
-    @callback
-    def _report_model(self) -> None:
-        """Raise the issue of a model that the server refuses to know."""
-        report(
-            self._hass,
-            self._missing,
-            "model_missing",
-            fix={"entry_id": self._entry.entry_id},
-            title=self._entry.title,
-            model=self._entry.data[CONF_MODEL],
-            models=", ".join(self._models[:MAX_NAMED]) or "?",
-        )

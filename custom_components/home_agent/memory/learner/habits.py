@@ -179,8 +179,17 @@ def _surest(moments: Sequence[_Act], span: Sequence[date]) -> tuple[frozenset[in
     """Return the largest group of days that shows a habit, with what happened; None if there is none."""
     for days, parts in PARTS.items():
         within = [moment for moment in moments if moment.day.weekday() in days]
-        hits = _densest(within)
-        happened = {hit.day for hit in hits}
+        ordered = sorted(within, key=lambda moment: moment.minute)
+        # What is within the time of day with the most days.
+        hits: list[_Act] = []
+        happened = set[date]()
+        end = 0
+        for start, first in enumerate(ordered):
+            while end < len(ordered) and ordered[end].minute < first.minute + WINDOW:
+                end += 1
+            on_days = {moment.day for moment in ordered[start:end]}
+            if len(on_days) > len(happened):
+                hits, happened = ordered[start:end], on_days
         if _is_habit(hits, within, moments, days, span) and all(
             sum(day.weekday() in part for day in happened)
             >= MIN_PART * sum(day.weekday() in part for day in span)
@@ -218,20 +227,6 @@ def _is_habit(
         for count in range(happened, possible + 1)
     )
     return tail * MINUTES / WINDOW <= CHANCE
-
-
-def _densest(moments: Sequence[_Act]) -> list[_Act]:
-    ordered = sorted(moments, key=lambda moment: moment.minute)
-    best: list[_Act] = []
-    days_of_best = 0
-    end = 0
-    for start, first in enumerate(ordered):
-        while end < len(ordered) and ordered[end].minute < first.minute + WINDOW:
-            end += 1
-        days = len({moment.day for moment in ordered[start:end]})
-        if days > days_of_best:
-            best, days_of_best = ordered[start:end], days
-    return best
 
 
 def habit_day(at: datetime) -> date:
@@ -324,7 +319,12 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
                 if is_same_device and known.value not in (OFF, IN_USE) and used.is_same(habit):
                     break
                 continue
-            if (known.value, known.days) != (habit.value, habit.days) or not _together(known, habit, seen):
+            if (known.value, known.days) != (habit.value, habit.days):
+                continue
+            times, others = _times(known, seen), _times(habit, seen)
+            places = ((bisect_left(others, moment - TOGETHER), moment) for moment in times)
+            together = sum(at < len(others) and others[at] <= moment + TOGETHER for at, moment in places)
+            if together < MOSTLY * max(len(times), len(others)):  # not mostly done by one act
                 continue
             if domain(known) != domain(habit):
                 if is_same_device and domain(habit) in GENERAL:
@@ -338,14 +338,6 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
         else:
             kept.append(habit)
     return kept
-
-
-def _together(one: Habit, other: Habit, seen: Seen) -> bool:
-    """Return whether two things are mostly done by one act."""
-    times, others = _times(one, seen), _times(other, seen)
-    places = ((bisect_left(others, moment - TOGETHER), moment) for moment in times)
-    together = sum(at < len(others) and others[at] <= moment + TOGETHER for at, moment in places)
-    return together >= MOSTLY * max(len(times), len(others))
 
 
 def _times(habit: Habit, seen: Seen) -> list[float]:

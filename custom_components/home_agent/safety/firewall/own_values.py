@@ -285,22 +285,18 @@ def _is_own(hass: HomeAssistant, state: State, name: str, text: str) -> bool:
         is_offered = isinstance(offered, list | tuple) and text in offered
         return is_offered and len(text) <= MAX_MODE and len(text.split()) <= MAX_MODE_WORDS
     if name in ("state", "history"):
-        return _is_own_state(hass, state, text)
+        options = state.attributes.get("options", ())
+        match state.domain:
+            case "person" | "device_tracker":
+                return any(zone.name == text for zone in hass.states.async_all("zone"))
+            case "input_select":
+                return text in options
+            case "select" | "sensor":
+                entry = er.async_get(hass).async_get(state.entity_id)
+                return bool(entry and entry.translation_key and text in options and _SLUG.fullmatch(text))
+            case _:
+                return False
     return name == "options" and state.domain == "input_select"
-
-
-def _is_own_state(hass: HomeAssistant, state: State, text: str) -> bool:
-    match state.domain:
-        case "person" | "device_tracker":
-            return any(zone.name == text for zone in hass.states.async_all("zone"))
-        case "input_select":
-            return text in state.attributes.get("options", ())
-        case "select" | "sensor":
-            entry = er.async_get(hass).async_get(state.entity_id)
-            options = state.attributes.get("options", ())
-            return bool(entry and entry.translation_key and text in options and _SLUG.fullmatch(text))
-        case _:
-            return False
 
 
 _ANY_WORD: Final = lazy_regex(r"\w+")

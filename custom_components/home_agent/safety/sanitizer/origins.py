@@ -122,7 +122,17 @@ class Vocabulary:
                 continue
             yield from (each for each in _ADDRESS.findall(text) if each.rstrip(_ENDS) not in addresses)
             plain = _ADDRESS.sub(" ", text)
-            yield from self._odd_signs(plain, signs)
+            row = ""
+            for char in plain:
+                if char.isalnum() or char.isspace():
+                    row = ""
+                    continue
+                # No question needs it, and it was not typed: it may encode data.
+                if char not in signs and char not in self.written:
+                    yield char
+                row = row if unicodedata.category(char).startswith("M") else row + char
+                if len(row) > MAX_SIGNS and row not in self.written:
+                    yield row
             found += _TOKEN.findall(plain)
         for word in found:
             is_usual = word.islower() or word.isupper() or word[1:].islower() or word.isdigit()
@@ -138,19 +148,6 @@ class Vocabulary:
             longest = LONGEST_WORD if token.isalpha() else LONGEST_NUMBER if token.isdecimal() else 0
             if len(token) > longest and not self._is_known(token):
                 yield token
-
-    def _odd_signs(self, text: str, usual: frozenset[str]) -> Iterator[str]:
-        """Yield characters that no question needs and that were not typed: they may encode data."""
-        row = ""
-        for char in text:
-            if char.isalnum() or char.isspace():
-                row = ""
-                continue
-            if char not in usual and char not in self.written:
-                yield char
-            row = row if unicodedata.category(char).startswith("M") else row + char
-            if len(row) > MAX_SIGNS and row not in self.written:
-                yield row
 
     def _odd_words(self, tokens: Sequence[str]) -> Iterator[str]:
         """Yield words without an origin, and words beyond what a question needs."""

@@ -84,17 +84,16 @@ def _likelihood(tokens: Sequence[str], known: Collection[str]) -> float:
     new = [word for word in words if len(word) > 1 and word not in known and word not in _usual()]
     if (letters := sum(map(len, new))) < LEAST_LETTERS:
         return 0.0
-    others = sum(len(word) for word in words if len(word) > 1) - letters
-    return (USUAL * others + sum(len(word) * _of_word(word) for word in new)) / (letters + others)
-
-
-def _of_word(word: str) -> float:
     triples, pairs = _model()
-    framed = f"^{word}$"
-    shares = (
-        (triples[framed[at : at + 3]] + 0.3) / (pairs[framed[at : at + 2]] + 8) for at in range(len(word))
-    )
-    return sum(map(log, shares)) / len(word)
+    total = sum(len(word) for word in words if len(word) > 1)
+    likelihood = USUAL * (total - letters)
+    for word in new:
+        framed = f"^{word}$"
+        likelihood += sum(
+            log((triples[framed[at : at + 3]] + 0.3) / (pairs[framed[at : at + 2]] + 8))
+            for at in range(len(word))
+        )
+    return likelihood / total
 
 
 @cache
@@ -277,7 +276,14 @@ class Sanitizer:
         remembered: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._hass = hass
-        self._keywords = [pattern for keyword in keywords if (pattern := _keyword(keyword))]
+        self._keywords: list[re.Pattern[str]] = []
+        for keyword in keywords:
+            folded = fold_letters(keyword).strip()
+            if folded.strip("*? "):
+                pattern = (
+                    re.escape(folded).replace(r"\*", r"\w*").replace(r"\?", r"\w").replace(r"\ ", r"\s+")
+                )
+                self._keywords.append(re.compile(rf"(?<!\w){pattern}(?!\w)"))
         self._remembered = remembered
         self._names: tuple[frozenset[Any], ...] = ()
         self._finder = NameFinder()
@@ -439,14 +445,6 @@ def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | No
     kept.append(text[at:])
     left = [word for word in words(" ".join(kept)) if word not in neutral_words() and len(word) > 1]
     return " ".join("".join(parts).split()) if len(left) >= LEAST_WORDS else None
-
-
-def _keyword(keyword: str) -> re.Pattern[str] | None:
-    folded = fold_letters(keyword).strip()
-    if not folded.strip("*? "):
-        return None
-    pattern = re.escape(folded).replace(r"\*", r"\w*").replace(r"\?", r"\w").replace(r"\ ", r"\s+")
-    return re.compile(rf"(?<!\w){pattern}(?!\w)")
 
 
 def _held_back(kinds: Iterable[PrivateKind], blocking: Iterable[PrivateKind] | None = None) -> Sanitized:
