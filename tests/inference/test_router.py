@@ -55,7 +55,7 @@ async def router(
     hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, clock: Clock
 ) -> Router:
     other_model_server.default = text("from the fallback")
-    primary = client_of(hass, model_server.url, first_byte_timeout=0.1)
+    primary = client_of(hass, model_server.url, first_byte_timeout=1.0)
     return Router(primary, client_of(hass, other_model_server.url), clock=clock)
 
 

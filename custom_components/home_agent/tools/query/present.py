@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from homeassistant.const import ATTR_FRIENDLY_NAME, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -355,6 +356,11 @@ def _line(
         if name not in record.name.casefold() and name.replace(" ", "_") not in record.object_id:
             text = f"{text}, in {clean(area.name, NAME_CHARS)}"
     if is_alone:
+        entry = er.async_get(hass).async_get(record.entity_id)
+        if facts.rooms is not None and entry is not None:
+            ids = facts.rooms.areas(entry.options.get(record.domain, {}))
+            names = sorted(clean(areas[area_id].name, NAME_CHARS) for area_id in ids if area_id in areas)
+            text = f"{text}, can be sent to: {', '.join(names)}" if names else text
         now = dt_util.utcnow()
         if not facts.says_age or (now - state.last_changed).total_seconds() < LASTING_SECONDS:
             text = f"{text}, changed {format_age(state.last_changed, now)}"
