@@ -1,6 +1,5 @@
 """What is said without the model: our questions, what a yes does, and what became of a plain command."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +12,6 @@ from ..safety.confirmation import ActionOutcome, Addressee, ConfirmationRefused,
 from ..safety.frozen import FrozenCall
 from ..texts import literal
 from ..tools.pending import tells_all
-from ..tools.turn_calls import CallRecord
 from .describe import area_of, async_carry_out, async_error_sentence, async_phrase, async_told, ordered, parts
 from .speech import is_question
 from .turn import (
@@ -229,8 +227,15 @@ async def async_acknowledge(turn: Turn, before: int) -> bool:
         if is_quick:
             words_beside_calls(turn, as_answer=True)
         return bool(is_quick)
-    is_silent = is_silent and not (turn.said or turn.patience) and _is_in_room(turn, changing)
     acts = [act for record in changing for act in record.told]
+    # All that happened is in the room of the satellite, and nothing has to be said.
+    areas = {area.id if (area := area_of(turn.hass, entity_id)) else None for entity_id in calls.touched}
+    is_silent = (
+        is_silent
+        and not (turn.said or turn.patience or any(act.already for act in acts))
+        and calls.speaker.voice
+        and areas == {calls.speaker.area_id or ""}
+    )
     text = await async_told(turn.hass, turn.language, acts) if is_silent or is_quick else None
     if text is not None and is_silent:
         turn.silent = True
@@ -238,14 +243,3 @@ async def async_acknowledge(turn: Turn, before: int) -> bool:
     elif text is not None:
         await async_say(turn, text)
     return text is not None
-
-
-def _is_in_room(turn: Turn, done: Sequence[CallRecord]) -> bool:
-    """Return whether all that happened is in the room of the satellite, and nothing has to be said."""
-    speaker, touched = turn.calls.speaker, turn.calls.touched
-    if not speaker.voice or not speaker.area_id or not touched:
-        return False
-    if any(act.already for record in done for act in record.told):
-        return False
-    areas = {area.id if (area := area_of(turn.hass, entity_id)) else None for entity_id in touched}
-    return areas == {speaker.area_id}

@@ -33,6 +33,7 @@ async def async_offer_name(turn: Turn) -> None:
     refused = [record for record in calls.records if record.refused]
     if (asked is None and not refused) or not await _async_may_teach(turn):
         return
+    said = {word[:STEM] for word in words(calls.sentence)}
     unknown = {
         name
         for record in refused
@@ -40,7 +41,8 @@ async def async_offer_name(turn: Turn) -> None:
         for key in ("name", "entity_id")  # models make up ids of what is not in the list
         for text in texts(record.args.get(key))
         if (named := text.rpartition(".")[2].replace("_", " "))
-        and _is_said(name := " ".join(named.split()[-len(without_article(named).split()) :]), calls.sentence)
+        and (name := " ".join(named.split()[-len(without_article(named).split()) :]))
+        and all(word[:STEM] in said for word in words(name))
     }
     if not calls.touched and len(unknown) == 1 and is_question(last_words(turn).strip(), turn.language):
         recent.unclear = unknown.pop()
@@ -77,8 +79,3 @@ async def _async_may_teach(turn: Turn) -> bool:
     is_voice = speaker.voice and speaker.context.user_id is None and not speaker.is_automation
     is_of_home = is_voice and not is_guest_mode(turn.hass, dt_util.utcnow())
     return is_of_home or await async_is_member(turn.hass, speaker)
-
-
-def _is_said(name: str, sentence: str) -> bool:
-    said = {word[:STEM] for word in words(sentence)}
-    return bool(name.strip()) and all(word[:STEM] in said for word in words(name))

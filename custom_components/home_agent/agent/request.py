@@ -140,7 +140,16 @@ def _history(turn: Turn, kept: Conversation, max_tokens: int) -> list[Message]:
         max_messages=settings[CONF_HISTORY_MAX_MESSAGES],
         max_tokens=max_tokens,
     )
-    _inherit_taint(turn, unknown, reads_outside=kept.reads_outside)
+    # This turn may continue one that has read text from outside, as the stored history says or not. The
+    # results of tools that are not our own count, and those of tools that read outside.
+    tools = [
+        data.handler.tools.get(content.tool_name)
+        for content in unknown
+        if isinstance(content, conversation.ToolResultContent)
+    ]
+    are_outside = any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
+    if kept.reads_outside or are_outside or (unknown and turn.recent.tainted):
+        turn.calls.taint(earlier=True)
     marked = kept_at_home if turn.recent.at_home else list
     return [*window, *marked(from_contents(unknown))]
 
@@ -198,23 +207,6 @@ def _cleaned(turn: Turn, lines: Sequence[str], slot: Slot) -> tuple[str, ...]:
         turn.calls.taint()
         turn.data.handler.report_injection(cleaned.found, turn.calls, "context")
     return tuple(cleaned.value)
-
-
-def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content], *, reads_outside: bool) -> None:
-    """Mark a turn that continues one that has read text from outside, as the stored history says or not.
-
-    `earlier` is what the chat log has of the conversation beyond that. The results of tools that are not our
-    own count, and those of tools that read outside.
-    """
-    tools = [
-        turn.data.handler.tools.get(content.tool_name)
-        for content in earlier
-        if isinstance(content, conversation.ToolResultContent)
-    ]
-    is_marked = bool(earlier) and turn.recent.tainted
-    are_outside = any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
-    if reads_outside or is_marked or are_outside:
-        turn.calls.taint(earlier=True)
 
 
 def _note_origins(turn: Turn, history: Sequence[Message]) -> None:

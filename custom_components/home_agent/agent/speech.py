@@ -508,7 +508,15 @@ class MarkdownReader:
             case "escaped":
                 return token[0][1:]
             case "emphasis":
-                is_said = self._is_sign(token[0], token.string[token.end() : token.end() + 1])
+                # Stars, underscores or tildes mean something in 2*3, 3 * 4, on_hold and ~20.
+                before, after = self._previous, token.string[token.end() : token.end() + 1]
+                if before == token[0][0]:
+                    is_said = False
+                elif token[0][0] == "*":
+                    is_spaced = before.isspace() and not after.strip()
+                    is_said = is_spaced or (before.isdigit() and after.isdigit())
+                else:
+                    is_said = token[0] == "~" or ("~" not in token[0] and is_word(before) and is_word(after))
             case "image":
                 is_said = is_word(self._previous)
             case "cell":
@@ -534,15 +542,6 @@ class MarkdownReader:
                 self._flow.removed()
             case "tag":
                 self._new_line = token["name"].lower() in _LINE_BREAKS
-
-    def _is_sign(self, run: str, after: str) -> bool:
-        """Return whether stars, underscores or tildes mean something, as in 2*3, 3 * 4, on_hold and ~20."""
-        before = self._previous
-        if before == run[0]:
-            return False
-        if run[0] != "*":
-            return len(run) == 1 if run[0] == "~" else is_word(before) and is_word(after)
-        return (before.isdigit() and after.isdigit()) or (before.isspace() and not after.strip())
 
 
 _THINK: Final = "think thinking thought thoughts reason reasoning reflection seed:think"
@@ -840,7 +839,17 @@ class SpeechFilter:
                 is_known = is_whole or end_of(_OBJECT_START, text, at) < self._words_end
                 return self._say(text, at, at + 1) if is_known else None
             case "`":
-                return self._ticks(text, at) if is_whole else None
+                if not is_whole:
+                    return None
+                scanner, fence = UntilClose(FENCE_CLOSE), _FENCE.match(text, at)
+                if fence and (
+                    fence[1].lower() in CALL_FENCES or self._names.pattern.match(text, fence.end())
+                ):
+                    return self._begin(_Block(scanner=scanner, is_certain=True), text, at, fence.end())
+                if fence and text.startswith(("{", "["), fence.end()):
+                    is_certain = self._voice and text[fence.end()] == "{"
+                    return self._data(text, at, fence.end(), certain=is_certain, scanner=scanner)
+                return self._say(text, at, end_of(_TICKS, text, at))
         return self._name(text, at, is_whole)
 
     def _data(self, text: str, at: int, end: int, *, certain: bool, scanner: UntilClose | None = None) -> int:
@@ -892,15 +901,6 @@ class SpeechFilter:
         if name and text.startswith("(", name.end()):
             return self._begin(_Block(scanner=Balanced("[")), text, at, at)
         return self._say(text, at, at + 1)
-
-    def _ticks(self, text: str, at: int) -> int:
-        scanner, fence = UntilClose(FENCE_CLOSE), _FENCE.match(text, at)
-        if fence and (fence[1].lower() in CALL_FENCES or self._names.pattern.match(text, fence.end())):
-            return self._begin(_Block(scanner=scanner, is_certain=True), text, at, fence.end())
-        if fence and text.startswith(("{", "["), fence.end()):
-            is_certain = self._voice and text[fence.end()] == "{"
-            return self._data(text, at, fence.end(), certain=is_certain, scanner=scanner)
-        return self._say(text, at, end_of(_TICKS, text, at))
 
     def _name(self, text: str, at: int, is_whole: bool) -> int | None:
         """Take a call that begins with the name of a tool."""
