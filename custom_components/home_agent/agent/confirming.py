@@ -72,7 +72,22 @@ async def async_take_reply(turn: Turn) -> bool:
     if read.rest and not speaker.is_automation:
         action.rest = mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest
     if read.answer is Answer.OTHER or (read.has_digits and not confirmations.needs_pin(action)):
-        return await _async_take_other(turn, action, read)
+        # The person who was asked does not hear an automation, so the question stays pending.
+        if speaker.is_automation:
+            return False
+        if not read.is_unclear or action.asked_again:
+            await confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
+            await async_say_first(turn, await async_phrase(turn.hass, turn.language, "confirmation_closed"))
+            return False
+        action.asked_again = turn.asks = True
+        question = action.question if speaker.voice else action.full
+        if confirmations.needs_pin(action):
+            hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
+            question = f"{question} {hint}"
+        else:
+            question = await async_phrase(turn.hass, turn.language, "ask_yes_or_no", question=question)
+        await _async_say_question(turn, question)
+        return True
     told = await _async_take(turn, action, read)
     if turn.asks or speaker.is_automation or read.answer is Answer.NO or not action.rest:
         await async_say(turn, told)
@@ -84,26 +99,6 @@ async def async_take_reply(turn: Turn) -> bool:
     replace_sentence(turn, action.rest)
     await async_say_first(turn, told)
     return False
-
-
-async def _async_take_other(turn: Turn, action: PendingAction, read: Read) -> bool:
-    """Ask once more where an answer was unclear; False if the sentence is none, so the question is closed."""
-    # The person who was asked does not hear an automation, so the question stays pending.
-    if turn.calls.speaker.is_automation:
-        return False
-    if not read.is_unclear or action.asked_again:
-        await turn.data.confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
-        await async_say_first(turn, await async_phrase(turn.hass, turn.language, "confirmation_closed"))
-        return False
-    action.asked_again = turn.asks = True
-    question = action.question if turn.calls.speaker.voice else action.full
-    if turn.data.confirmations.needs_pin(action):
-        hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
-        question = f"{question} {hint}"
-    else:
-        question = await async_phrase(turn.hass, turn.language, "ask_yes_or_no", question=question)
-    await _async_say_question(turn, question)
-    return True
 
 
 async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:

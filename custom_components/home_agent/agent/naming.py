@@ -31,7 +31,17 @@ async def async_offer_name(turn: Turn) -> None:
     calls, recent = turn.calls, turn.recent
     asked, recent.unclear = recent.unclear, None
     refused = [record for record in calls.records if record.refused]
-    if (asked is None and not refused) or not await _async_may_teach(turn):
+    if asked is None and not refused:
+        return
+    # A member may teach names, or a voice in the home that is no guest's; nobody whose turn has read text
+    # from outside, or was begun by no wake word.
+    settings, speaker = turn.data.settings, calls.speaker
+    is_off = not settings[CONF_MEMORY] or STORE_MEMORY in settings[CONF_TOOLS_DISABLED]
+    if is_off or calls.tainted or calls.draft or speaker.unprompted or turn.user_input is None:
+        return
+    is_voice = speaker.voice and speaker.context.user_id is None and not speaker.is_automation
+    is_of_home = is_voice and not is_guest_mode(turn.hass, dt_util.utcnow())
+    if not is_of_home and not await async_is_member(turn.hass, speaker):
         return
     said = {word[:STEM] for word in words(calls.sentence)}
     unknown = {
@@ -65,17 +75,3 @@ async def async_offer_name(turn: Turn) -> None:
         turn.lead, turn.said, turn.silent = f"{turn.lead} {last_words(turn)}".strip(), True, False
         del turn.chat_log.content[-1]
         await async_ask(turn, with_done=False)
-
-
-async def _async_may_teach(turn: Turn) -> bool:
-    """Return whether the speaker may teach names: a member, or a voice in the home that is no guest's.
-
-    Nobody may whose turn has read text from outside, or was begun by no wake word.
-    """
-    calls, settings, speaker = turn.calls, turn.data.settings, turn.calls.speaker
-    is_off = not settings[CONF_MEMORY] or STORE_MEMORY in settings[CONF_TOOLS_DISABLED]
-    if is_off or calls.tainted or calls.draft or speaker.unprompted or turn.user_input is None:
-        return False
-    is_voice = speaker.voice and speaker.context.user_id is None and not speaker.is_automation
-    is_of_home = is_voice and not is_guest_mode(turn.hass, dt_util.utcnow())
-    return is_of_home or await async_is_member(turn.hass, speaker)

@@ -37,7 +37,7 @@ from ..safety.firewall.own_values import without_outside
 from ..safety.policy import Reader
 from ..safety.sanitizer.origins import PUBLIC
 from ..tools.base import HomeAgentTool
-from ..tools.native import disclosed_by
+from ..tools.native import NATIVE
 from ..tools.outside.other_apis import source_of
 from ..tools.outside.outgoing import texts_of
 from ..tools.turn_calls import TurnCalls
@@ -411,7 +411,8 @@ def _current_for(
             cut: list[MessageCall] = []
             for call in made:
                 function = call["function"]
-                discloses = calls.disclosure.categories.get(call["id"], disclosed_by(function["name"]))
+                tool = NATIVE.get(function["name"], HomeAgentTool)
+                discloses = calls.disclosure.categories.get(call["id"], tool.discloses)
                 if DataCategory.PEOPLE in discloses:
                     function = {**function, "arguments": "{}"}
                 cut.append({**call, "function": function})
@@ -439,7 +440,8 @@ def _less_results(
             less.append(message)
             continue
         call_id = message["tool_call_id"]
-        discloses = categories.get(call_id, disclosed_by(names.get(call_id, "")))
+        tool = NATIVE.get(names.get(call_id, ""), HomeAgentTool)
+        discloses = categories.get(call_id, tool.discloses)
         of_people = DataCategory.PEOPLE in discloses
         if of_people and calls is not None:
             may_read = call_id not in made_at_home

@@ -59,7 +59,7 @@ from .control.asked import check_asked, named_by_person
 from .event_conditions import async_read_once
 from .guard import Guard
 from .intents import inner_name, intent_of
-from .native import disclosed_by
+from .native import NATIVE
 from .outside.other_apis import source_of
 from .outside.outgoing import Outgoing, declared_by, texts_of
 from .pending import check_unchanged
@@ -133,7 +133,7 @@ class ToolHandler:
             parts = adapt(bounded(call), turn.tools)
             discloses = DataCategory.NAMES
             for part in parts:
-                discloses |= disclosed_by(part.call.tool_name)
+                discloses |= NATIVE.get(part.call.tool_name, HomeAgentTool).discloses
             turn.disclosure.record(call.id, discloses)
             results = [await self._async_execute_once(part, turn) for part in parts]
             result = results[0] if len(results) == 1 else together(results)
