@@ -67,7 +67,7 @@ async def async_take_reply(turn: Turn) -> bool:
         if ended is None or read.answer is Answer.OTHER:
             return False
         told = await async_phrase(turn.hass, turn.language, LATE[ended])
-        await async_say(turn, f"{told} {await _async_stop_alarms(turn, is_reply=True)}".strip())
+        await async_say(turn, f"{told} {await async_stop_alarms(turn, is_reply=True)}".strip())
         return True
     if read.rest and not speaker.is_automation:
         action.rest = mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest
@@ -107,7 +107,7 @@ async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:
     if read.answer is Answer.NO:
         await confirmations.async_drop(action, ActionOutcome.REJECTED)
         told = await async_phrase(turn.hass, turn.language, "confirmation_rejected")
-        return f"{told} {await _async_stop_alarms(turn, is_reply=True)}".strip()
+        return f"{told} {await async_stop_alarms(turn, is_reply=True)}".strip()
     if read.answer is Answer.NUMBERS:
         turn.asks = not is_automation
         return await async_phrase(turn.hass, turn.language, "confirmation_pin_unclear")
@@ -122,14 +122,7 @@ async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:
     return told
 
 
-async def async_stop_alarms(turn: Turn) -> bool:
-    """Stop the alarms that ring here if the sentence says no more than that, even while no model answers."""
-    if text := await _async_stop_alarms(turn):
-        await async_say(turn, text)
-    return bool(text)
-
-
-async def _async_stop_alarms(turn: Turn, *, is_reply: bool = False) -> str:
+async def async_stop_alarms(turn: Turn, *, is_reply: bool = False) -> str:
     """Stop the alarms that ring if the sentence is a no, and return what is said then; else nothing.
 
     A reply to our question has to be a stop, and stops those in the room. What may be one to the model's, or

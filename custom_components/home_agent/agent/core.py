@@ -37,9 +37,10 @@ from ..languages.sentence import Mood, read
 from ..safety.firewall.own_values import texts_repeated
 from ..safety.frozen import FrozenIntent
 from ..safety.journal import RecordedAction
+from ..texts import words
 from ..tools.pending import freeze
 from ..tools.turn_calls import TurnCalls
-from .closing import close_turn, drop_turn, is_echo, is_for_others, learn, record_turn
+from .closing import close_turn, drop_turn, is_echo, learn, record_turn
 from .confirming import async_ask, async_stop_alarms, async_take_reply
 from .describe import async_error_sentence, async_phrase
 from .examples import async_tell_examples
@@ -108,7 +109,8 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
                 conversation_id=turn.chat_log.conversation_id,
                 continue_conversation=False,
             )
-        if turn.calls.speaker.unprompted and is_for_others(turn):
+        # The model finds that what was heard without a wake word was said to somebody else.
+        if turn.calls.speaker.unprompted and not (turn.calls.records or words(last_words(turn))):
             return drop_turn(turn)
         result = close_turn(turn, user_input)
         record_turn(turn, listens=result.continue_conversation)
@@ -125,7 +127,12 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             raise SentenceTooLong(
                 f"{length} characters, at most {MAX_SENTENCE_CHARS}", limit=MAX_SENTENCE_CHARS
             )
-        if await async_take_reply(turn) or await async_stop_alarms(turn) or await async_tell_examples(turn):
+        if await async_take_reply(turn):
+            return
+        if stopped := await async_stop_alarms(turn):
+            await async_say(turn, stopped)
+            return
+        if await async_tell_examples(turn):
             return
         # A server that is switched off lets a request wait for many seconds.
         is_down = self.router.fallback is None and self.router.primary_rests

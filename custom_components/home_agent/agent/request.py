@@ -366,12 +366,6 @@ def drew_on_home(turn: Turn) -> bool:
     )
 
 
-def stays_home(turn: Turn) -> bool:
-    """Return whether the last request or its results must not be shown to an external model."""
-    told = turn.calls.disclosure
-    return told.withheld and told.model.home
-
-
 def note_usage(turn: Turn, usage: TokenUsage) -> None:
     """Calibrate with the server's counts."""
     fitted = turn.record.requests[-1].fitted
