@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from custom_components.home_agent.safety.disclosure import DataCategory
-from custom_components.home_agent.tools.native import NATIVE, disclosed_by
+from custom_components.home_agent.tools.native import NATIVE
 from custom_components.home_agent.tools.outside.other_apis import named_tools
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
@@ -49,7 +48,7 @@ def test_a_foreign_tool_does_not_inherit_facts() -> None:
     instance = llm.APIInstance(api, "", context, [Foreign()])
     ((tool, _),) = named_tools([instance], ())
     assert tool.name == "other__store_memory"
-    assert disclosed_by(tool.name) is DataCategory.STATES
+    assert tool.name not in NATIVE
 
 
 def test_each_name_can_be_switched_off() -> None:

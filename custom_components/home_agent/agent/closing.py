@@ -42,7 +42,7 @@ from ..texts import fold_letters, is_unspaced, without_embeds, words
 from ..tools.pending import UNPROMPTED
 from .describe import area_of
 from .record import MAX_TEXT
-from .request import drew_on_home, stays_home
+from .request import drew_on_home
 from .speech import as_spoken, is_question
 from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of
 
@@ -84,11 +84,6 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
         if (spoken := own or as_spoken(text) or text) != text:
             result.response.async_set_speech(spoken, extra_data={"markdown": text})
     return result
-
-
-def is_for_others(turn: Turn) -> bool:
-    """Return whether what was heard without a wake word was said to somebody else, as the model finds."""
-    return not (turn.calls.records or words(last_words(turn)))
 
 
 def is_echo(heard: str, answer: str) -> bool:
@@ -321,7 +316,7 @@ def learn(turn: Turn) -> None:
         tools=fitted.tools,
         speaker=speaker,
         said=calls.sentence,
-        at_home=stays_home(turn),
+        at_home=calls.disclosure.withheld and calls.disclosure.model.home,
         at=turn.record.at,
     )
     if is_learned:

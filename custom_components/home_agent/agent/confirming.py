@@ -1,6 +1,5 @@
 """What is said without the model: our questions, what a yes does, and what became of a plain command."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +12,6 @@ from ..safety.confirmation import ActionOutcome, Addressee, ConfirmationRefused,
 from ..safety.frozen import FrozenCall
 from ..texts import literal
 from ..tools.pending import tells_all
-from ..tools.turn_calls import CallRecord
 from .describe import area_of, async_carry_out, async_error_sentence, async_phrase, async_told, ordered, parts
 from .speech import is_question
 from .turn import (
@@ -69,12 +67,27 @@ async def async_take_reply(turn: Turn) -> bool:
         if ended is None or read.answer is Answer.OTHER:
             return False
         told = await async_phrase(turn.hass, turn.language, LATE[ended])
-        await async_say(turn, f"{told} {await _async_stop_alarms(turn, is_reply=True)}".strip())
+        await async_say(turn, f"{told} {await async_stop_alarms(turn, is_reply=True)}".strip())
         return True
     if read.rest and not speaker.is_automation:
         action.rest = mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest
     if read.answer is Answer.OTHER or (read.has_digits and not confirmations.needs_pin(action)):
-        return await _async_take_other(turn, action, read)
+        # The person who was asked does not hear an automation, so the question stays pending.
+        if speaker.is_automation:
+            return False
+        if not read.is_unclear or action.asked_again:
+            await confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
+            await async_say_first(turn, await async_phrase(turn.hass, turn.language, "confirmation_closed"))
+            return False
+        action.asked_again = turn.asks = True
+        question = action.question if speaker.voice else action.full
+        if confirmations.needs_pin(action):
+            hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
+            question = f"{question} {hint}"
+        else:
+            question = await async_phrase(turn.hass, turn.language, "ask_yes_or_no", question=question)
+        await _async_say_question(turn, question)
+        return True
     told = await _async_take(turn, action, read)
     if turn.asks or speaker.is_automation or read.answer is Answer.NO or not action.rest:
         await async_say(turn, told)
@@ -88,33 +101,13 @@ async def async_take_reply(turn: Turn) -> bool:
     return False
 
 
-async def _async_take_other(turn: Turn, action: PendingAction, read: Read) -> bool:
-    """Ask once more where an answer was unclear; False if the sentence is none, so the question is closed."""
-    # The person who was asked does not hear an automation, so the question stays pending.
-    if turn.calls.speaker.is_automation:
-        return False
-    if not read.is_unclear or action.asked_again:
-        await turn.data.confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
-        await async_say_first(turn, await async_phrase(turn.hass, turn.language, "confirmation_closed"))
-        return False
-    action.asked_again = turn.asks = True
-    question = action.question if turn.calls.speaker.voice else action.full
-    if turn.data.confirmations.needs_pin(action):
-        hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
-        question = f"{question} {hint}"
-    else:
-        question = await async_phrase(turn.hass, turn.language, "ask_yes_or_no", question=question)
-    await _async_say_question(turn, question)
-    return True
-
-
 async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:
     """Take a yes, a no or a PIN; return what became of the action."""
     confirmations, is_automation = turn.data.confirmations, turn.calls.speaker.is_automation
     if read.answer is Answer.NO:
         await confirmations.async_drop(action, ActionOutcome.REJECTED)
         told = await async_phrase(turn.hass, turn.language, "confirmation_rejected")
-        return f"{told} {await _async_stop_alarms(turn, is_reply=True)}".strip()
+        return f"{told} {await async_stop_alarms(turn, is_reply=True)}".strip()
     if read.answer is Answer.NUMBERS:
         turn.asks = not is_automation
         return await async_phrase(turn.hass, turn.language, "confirmation_pin_unclear")
@@ -129,14 +122,7 @@ async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:
     return told
 
 
-async def async_stop_alarms(turn: Turn) -> bool:
-    """Stop the alarms that ring here if the sentence says no more than that, even while no model answers."""
-    if text := await _async_stop_alarms(turn):
-        await async_say(turn, text)
-    return bool(text)
-
-
-async def _async_stop_alarms(turn: Turn, *, is_reply: bool = False) -> str:
+async def async_stop_alarms(turn: Turn, *, is_reply: bool = False) -> str:
     """Stop the alarms that ring if the sentence is a no, and return what is said then; else nothing.
 
     A reply to our question has to be a stop, and stops those in the room. What may be one to the model's, or
@@ -229,8 +215,15 @@ async def async_acknowledge(turn: Turn, before: int) -> bool:
         if is_quick:
             words_beside_calls(turn, as_answer=True)
         return bool(is_quick)
-    is_silent = is_silent and not (turn.said or turn.patience) and _is_in_room(turn, changing)
     acts = [act for record in changing for act in record.told]
+    # All that happened is in the room of the satellite, and nothing has to be said.
+    areas = {area.id if (area := area_of(turn.hass, entity_id)) else None for entity_id in calls.touched}
+    is_silent = (
+        is_silent
+        and not (turn.said or turn.patience or any(act.already for act in acts))
+        and calls.speaker.voice
+        and areas == {calls.speaker.area_id or ""}
+    )
     text = await async_told(turn.hass, turn.language, acts) if is_silent or is_quick else None
     if text is not None and is_silent:
         turn.silent = True
@@ -238,14 +231,3 @@ async def async_acknowledge(turn: Turn, before: int) -> bool:
     elif text is not None:
         await async_say(turn, text)
     return text is not None
-
-
-def _is_in_room(turn: Turn, done: Sequence[CallRecord]) -> bool:
-    """Return whether all that happened is in the room of the satellite, and nothing has to be said."""
-    speaker, touched = turn.calls.speaker, turn.calls.touched
-    if not speaker.voice or not speaker.area_id or not touched:
-        return False
-    if any(act.already for record in done for act in record.told):
-        return False
-    areas = {area.id if (area := area_of(turn.hass, entity_id)) else None for entity_id in touched}
-    return areas == {speaker.area_id}

@@ -37,9 +37,10 @@ from ..languages.sentence import Mood, read
 from ..safety.firewall.own_values import texts_repeated
 from ..safety.frozen import FrozenIntent
 from ..safety.journal import RecordedAction
+from ..texts import words
 from ..tools.pending import freeze
 from ..tools.turn_calls import TurnCalls
-from .closing import close_turn, drop_turn, is_echo, is_for_others, learn, record_turn
+from .closing import close_turn, drop_turn, is_echo, learn, record_turn
 from .confirming import async_ask, async_stop_alarms, async_take_reply
 from .describe import async_error_sentence, async_phrase
 from .examples import async_tell_examples
@@ -92,8 +93,24 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             if not isinstance(err, HomeAgentError):
                 LOGGER.exception("The turn failed unexpectedly")
                 err = HomeAgentError(type(err).__name__)
-            return await self._async_fail(turn, err)
-        if turn.calls.speaker.unprompted and is_for_others(turn):
+            problem = str(err)
+            if err.said:
+                LOGGER.debug("The server said: %s", err.said)
+            LOGGER.warning("The turn failed: %s: %s", type(err).__name__, problem)
+            ids = (turn.calls.conversation_id, turn.calls.speaker.context)
+            self.emitter.fire_error("agent", err, problem, *ids, rounds=turn.record.rounds)
+            await async_say_error(turn, await async_error_sentence(self.hass, turn.language, err))
+            end_with_lead(turn)
+            response = intent.IntentResponse(language=turn.language)
+            response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, last_words(turn))
+            record_turn(turn, err=err, problem=problem)
+            return conversation.ConversationResult(
+                response=response,
+                conversation_id=turn.chat_log.conversation_id,
+                continue_conversation=False,
+            )
+        # The model finds that what was heard without a wake word was said to somebody else.
+        if turn.calls.speaker.unprompted and not (turn.calls.records or words(last_words(turn))):
             return drop_turn(turn)
         result = close_turn(turn, user_input)
         record_turn(turn, listens=result.continue_conversation)
@@ -102,14 +119,32 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
 
     async def _async_respond(self, turn: Turn) -> None:
         """Bring the answer into the chat log: our own words, the built-in sentences', or the model's."""
-        self._check_limits(turn)
-        if await async_take_reply(turn) or await self._async_answer_alone(turn):
+        if turn.calls.speaker.is_automation:
+            self.data.throttle.check()  # one may ask without end
+        assert turn.user_input is not None
+        if (length := len(turn.user_input.text)) > MAX_SENTENCE_CHARS:
+            replace_sentence(turn, turn.calls.sentence)
+            raise SentenceTooLong(
+                f"{length} characters, at most {MAX_SENTENCE_CHARS}", limit=MAX_SENTENCE_CHARS
+            )
+        if await async_take_reply(turn):
+            return
+        if stopped := await async_stop_alarms(turn):
+            await async_say(turn, stopped)
+            return
+        if await async_tell_examples(turn):
+            return
+        # A server that is switched off lets a request wait for many seconds.
+        is_down = self.router.fallback is None and self.router.primary_rests
+        may_fall_back = self.settings[CONF_LOCAL_FALLBACK] and not turn.pictures
+        is_first = self.settings[CONF_LOCAL_FIRST] and not turn.pictures
+        if (is_first or (is_down and may_fall_back)) and await self._async_answer_locally(turn):
             return
         await async_gather(turn)
         try:
             await async_answer(turn)
         except LLMError as err:
-            if turn.calls.started or not self._may_fall_back(turn):
+            if turn.calls.started or not may_fall_back:
                 raise
             LOGGER.info("The model cannot be asked (%s); trying the built-in sentences", type(err).__name__)
             if not await self._async_answer_locally(turn):
@@ -118,7 +153,16 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
         if turn.calls.draft:
             await async_ask(turn)
             return
-        await self._async_ensure_words(turn)
+        if not last_words(turn).strip():
+            if turn.calls.attempts_exhausted:
+                key = "ask_which" if turn.calls.likely else "ask_again"
+            elif turn.calls.acted:
+                key = "done"
+            else:
+                is_order = read(turn.calls.sentence, turn.language).kind is Mood.ORDER
+                key = "not_done" if is_order and not turn.calls.done else "no_answer"
+            names = ", ".join(turn.calls.likely)
+            await async_say(turn, await async_phrase(self.hass, turn.language, key, names=names))
         await async_offer_name(turn)
 
     async def _async_begin(
@@ -146,6 +190,11 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             timeout_minutes=self.settings[CONF_SESSION_TIMEOUT],
             now=now,
         )
+        # Another agent of ours that has spoken here has a policy and lists of its own.
+        registry = er.async_get(self.hass)
+        speakers = {str(getattr(content, "agent_id", "")) for content in chat_log.content}
+        entries = (registry.async_get(spoken) for spoken in speakers - {self.entity_id})
+        has_other_agent = any(entry is not None and entry.platform == DOMAIN for entry in entries)
         who = speaker.device_id or speaker.context.user_id or own_id
         turn = Turn(
             hass=self.hass,
@@ -158,7 +207,7 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             recent=recent,
             history_id=history_id,
             silent=is_unprompted and is_echo(user_input.text, answer),
-            shared_chat_log=is_intruder or recent.is_shared or self._has_other_agent(chat_log),
+            shared_chat_log=is_intruder or recent.is_shared or has_other_agent,
             first=len(chat_log.content) - 1,
             calls=TurnCalls(
                 speaker=speaker,
@@ -191,43 +240,6 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             user_input.context,
         )
         return turn
-
-    def _has_other_agent(self, chat_log: conversation.ChatLog) -> bool:
-        """Return whether another agent of ours has spoken here: each has a policy and lists of its own."""
-        registry = er.async_get(self.hass)
-        speakers = {str(getattr(content, "agent_id", "")) for content in chat_log.content}
-        entries = (registry.async_get(speaker) for speaker in speakers - {self.entity_id})
-        return any(entry is not None and entry.platform == DOMAIN for entry in entries)
-
-    def _check_limits(self, turn: Turn) -> None:
-        """Stop an automation that asks without end, and a sentence that is too long.
-
-        Raises TooManyRequests and SentenceTooLong.
-        """
-        if turn.calls.speaker.is_automation:
-            self.data.throttle.check()
-        assert turn.user_input is not None
-        if (length := len(turn.user_input.text)) > MAX_SENTENCE_CHARS:
-            replace_sentence(turn, turn.calls.sentence)
-            raise SentenceTooLong(
-                f"{length} characters, at most {MAX_SENTENCE_CHARS}", limit=MAX_SENTENCE_CHARS
-            )
-
-    def _may_fall_back(self, turn: Turn) -> bool:
-        return bool(self.settings[CONF_LOCAL_FALLBACK]) and not turn.pictures
-
-    async def _async_answer_alone(self, turn: Turn) -> bool:
-        """Answer what needs no model: a ringing alarm, what can be said, and the built-in sentences.
-
-        The latter are tried first if the option says so or if the only server is known to be down: one that
-        is switched off lets a request wait for many seconds.
-        """
-        if await async_stop_alarms(turn) or await async_tell_examples(turn):
-            return True
-        is_down = self.router.fallback is None and self.router.primary_rests
-        is_first = self.settings[CONF_LOCAL_FIRST] and not turn.pictures
-        is_tried = is_first or (is_down and self._may_fall_back(turn))
-        return is_tried and await self._async_answer_locally(turn)
 
     async def _async_answer_locally(self, turn: Turn) -> bool:
         """Answer with Home Assistant's own sentences, checked by the same guard as the model's calls.
@@ -278,33 +290,3 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
             turn.calls.taint()  # in the next turn the model reads it
         await async_say(turn, speech or await async_phrase(turn.hass, turn.language, "done"))
         return True
-
-    async def _async_ensure_words(self, turn: Turn) -> None:
-        if last_words(turn).strip():
-            return
-        if turn.calls.attempts_exhausted:
-            key = "ask_which" if turn.calls.likely else "ask_again"
-        elif turn.calls.acted:
-            key = "done"
-        else:
-            is_order = read(turn.calls.sentence, turn.language).kind is Mood.ORDER
-            key = "not_done" if is_order and not turn.calls.done else "no_answer"
-        names = ", ".join(turn.calls.likely)
-        await async_say(turn, await async_phrase(self.hass, turn.language, key, names=names))
-
-    async def _async_fail(self, turn: Turn, err: HomeAgentError) -> conversation.ConversationResult:
-        """Say what went wrong, and tell it to all that keep the turn."""
-        problem = str(err)
-        if err.said:
-            LOGGER.debug("The server said: %s", err.said)
-        LOGGER.warning("The turn failed: %s: %s", type(err).__name__, problem)
-        ids = (turn.calls.conversation_id, turn.calls.speaker.context)
-        self.emitter.fire_error("agent", err, problem, *ids, rounds=turn.record.rounds)
-        await async_say_error(turn, await async_error_sentence(self.hass, turn.language, err))
-        end_with_lead(turn)
-        response = intent.IntentResponse(language=turn.language)
-        response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, last_words(turn))
-        record_turn(turn, err=err, problem=problem)
-        return conversation.ConversationResult(
-            response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
-        )

@@ -341,7 +341,12 @@ class _Describer:
         items = merged(parts(frozen))
         for item in items:
             if isinstance(item, FrozenAutomation):
-                special.append(self._automation(item))
+                if item.change in (AutomationChange.ON, AutomationChange.OFF):
+                    special.append(self._framed([self.clause(item.change.value, targets=item.name)]))
+                    continue
+                # Of one that is changed, the rule has the parts that are new.
+                rule = self.rule(item.triggers, item.conditions, item.steps)
+                special.append(self.phrase(f"ask_automation_{item.change.value}", name=item.name, rule=rule))
             elif isinstance(item, FrozenCall) and is_message(item.domain, item.service):
                 continue
             elif contents := [
@@ -542,13 +547,6 @@ class _Describer:
         return clauses, remarks
 
     # Automations.
-
-    def _automation(self, item: FrozenAutomation) -> str:
-        """Return the question about an automation; of one that is changed, with the parts that are new."""
-        if item.change in (AutomationChange.ON, AutomationChange.OFF):
-            return self._framed([self.clause(item.change.value, targets=item.name)])
-        rule = self.rule(item.triggers, item.conditions, item.steps)
-        return self.phrase(f"ask_automation_{item.change.value}", name=item.name, rule=rule)
 
     def rule(
         self,

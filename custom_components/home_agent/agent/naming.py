@@ -31,8 +31,19 @@ async def async_offer_name(turn: Turn) -> None:
     calls, recent = turn.calls, turn.recent
     asked, recent.unclear = recent.unclear, None
     refused = [record for record in calls.records if record.refused]
-    if (asked is None and not refused) or not await _async_may_teach(turn):
+    if asked is None and not refused:
         return
+    # A member may teach names, or a voice in the home that is no guest's; nobody whose turn has read text
+    # from outside, or was begun by no wake word.
+    settings, speaker = turn.data.settings, calls.speaker
+    is_off = not settings[CONF_MEMORY] or STORE_MEMORY in settings[CONF_TOOLS_DISABLED]
+    if is_off or calls.tainted or calls.draft or speaker.unprompted or turn.user_input is None:
+        return
+    is_voice = speaker.voice and speaker.context.user_id is None and not speaker.is_automation
+    is_of_home = is_voice and not is_guest_mode(turn.hass, dt_util.utcnow())
+    if not is_of_home and not await async_is_member(turn.hass, speaker):
+        return
+    said = {word[:STEM] for word in words(calls.sentence)}
     unknown = {
         name
         for record in refused
@@ -40,7 +51,8 @@ async def async_offer_name(turn: Turn) -> None:
         for key in ("name", "entity_id")  # models make up ids of what is not in the list
         for text in texts(record.args.get(key))
         if (named := text.rpartition(".")[2].replace("_", " "))
-        and _is_said(name := " ".join(named.split()[-len(without_article(named).split()) :]), calls.sentence)
+        and (name := " ".join(named.split()[-len(without_article(named).split()) :]))
+        and all(word[:STEM] in said for word in words(name))
     }
     if not calls.touched and len(unknown) == 1 and is_question(last_words(turn).strip(), turn.language):
         recent.unclear = unknown.pop()
@@ -63,22 +75,3 @@ async def async_offer_name(turn: Turn) -> None:
         turn.lead, turn.said, turn.silent = f"{turn.lead} {last_words(turn)}".strip(), True, False
         del turn.chat_log.content[-1]
         await async_ask(turn, with_done=False)
-
-
-async def _async_may_teach(turn: Turn) -> bool:
-    """Return whether the speaker may teach names: a member, or a voice in the home that is no guest's.
-
-    Nobody may whose turn has read text from outside, or was begun by no wake word.
-    """
-    calls, settings, speaker = turn.calls, turn.data.settings, turn.calls.speaker
-    is_off = not settings[CONF_MEMORY] or STORE_MEMORY in settings[CONF_TOOLS_DISABLED]
-    if is_off or calls.tainted or calls.draft or speaker.unprompted or turn.user_input is None:
-        return False
-    is_voice = speaker.voice and speaker.context.user_id is None and not speaker.is_automation
-    is_of_home = is_voice and not is_guest_mode(turn.hass, dt_util.utcnow())
-    return is_of_home or await async_is_member(turn.hass, speaker)
-
-
-def _is_said(name: str, sentence: str) -> bool:
-    said = {word[:STEM] for word in words(sentence)}
-    return bool(name.strip()) and all(word[:STEM] in said for word in words(name))

@@ -6,7 +6,7 @@ is beside the newest user message.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from time import monotonic
 from typing import Any, Final
@@ -34,6 +34,7 @@ from ..const import (
     DOMAIN,
     LOGGER,
 )
+from ..context.catalogue import build_summary
 from ..context.manager import AssembledContext, ContextManager
 from ..context.window import Catalogue, Prompt, RequestDraft, System, cut_fairly, fit
 from ..inference.client import MODELS, Router
@@ -57,6 +58,9 @@ from ..tools.outside.other_apis import (
     wire_name,
 )
 from ..tools.script_tool import ScriptTools
+
+SMALLER_CATALOGUES: Final = (400, 100, 0)
+"""Tokens of the replacement of a catalogue that is too long for a request."""
 
 
 def function_tool(tool: llm.Tool, serializer: Callable[[Any], Any] | None) -> dict[str, Any]:
@@ -281,7 +285,12 @@ class PromptBuilder:
         def whole() -> Catalogue:
             return context.catalogue
 
-        smaller, budget = list(context.smaller_catalogues), context.budget
+        smaller: list[Callable[[], Catalogue]] = [
+            partial(build_summary, context.house, token_budget=tokens)
+            for tokens in SMALLER_CATALOGUES
+            if tokens < context.catalogue.tokens
+        ]
+        budget = context.budget
         return [
             *(shorter(catalogue, budget.chosen.get("rules")) for catalogue in (whole, *smaller[:1])),
             *(shorter(catalogue, budget.rules) for catalogue in smaller or [whole]),

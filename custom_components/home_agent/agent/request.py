@@ -37,7 +37,7 @@ from ..safety.firewall.own_values import without_outside
 from ..safety.policy import Reader
 from ..safety.sanitizer.origins import PUBLIC
 from ..tools.base import HomeAgentTool
-from ..tools.native import disclosed_by
+from ..tools.native import NATIVE
 from ..tools.outside.other_apis import source_of
 from ..tools.outside.outgoing import texts_of
 from ..tools.turn_calls import TurnCalls
@@ -140,7 +140,16 @@ def _history(turn: Turn, kept: Conversation, max_tokens: int) -> list[Message]:
         max_messages=settings[CONF_HISTORY_MAX_MESSAGES],
         max_tokens=max_tokens,
     )
-    _inherit_taint(turn, unknown, reads_outside=kept.reads_outside)
+    # This turn may continue one that has read text from outside, as the stored history says or not. The
+    # results of tools that are not our own count, and those of tools that read outside.
+    tools = [
+        data.handler.tools.get(content.tool_name)
+        for content in unknown
+        if isinstance(content, conversation.ToolResultContent)
+    ]
+    are_outside = any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
+    if kept.reads_outside or are_outside or (unknown and turn.recent.tainted):
+        turn.calls.taint(earlier=True)
     marked = kept_at_home if turn.recent.at_home else list
     return [*window, *marked(from_contents(unknown))]
 
@@ -198,23 +207,6 @@ def _cleaned(turn: Turn, lines: Sequence[str], slot: Slot) -> tuple[str, ...]:
         turn.calls.taint()
         turn.data.handler.report_injection(cleaned.found, turn.calls, "context")
     return tuple(cleaned.value)
-
-
-def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content], *, reads_outside: bool) -> None:
-    """Mark a turn that continues one that has read text from outside, as the stored history says or not.
-
-    `earlier` is what the chat log has of the conversation beyond that. The results of tools that are not our
-    own count, and those of tools that read outside.
-    """
-    tools = [
-        turn.data.handler.tools.get(content.tool_name)
-        for content in earlier
-        if isinstance(content, conversation.ToolResultContent)
-    ]
-    is_marked = bool(earlier) and turn.recent.tainted
-    are_outside = any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
-    if reads_outside or is_marked or are_outside:
-        turn.calls.taint(earlier=True)
 
 
 def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
@@ -374,12 +366,6 @@ def drew_on_home(turn: Turn) -> bool:
     )
 
 
-def stays_home(turn: Turn) -> bool:
-    """Return whether the last request or its results must not be shown to an external model."""
-    told = turn.calls.disclosure
-    return told.withheld and told.model.home
-
-
 def note_usage(turn: Turn, usage: TokenUsage) -> None:
     """Calibrate with the server's counts."""
     fitted = turn.record.requests[-1].fitted
@@ -419,7 +405,8 @@ def _current_for(
             cut: list[MessageCall] = []
             for call in made:
                 function = call["function"]
-                discloses = calls.disclosure.categories.get(call["id"], disclosed_by(function["name"]))
+                tool = NATIVE.get(function["name"], HomeAgentTool)
+                discloses = calls.disclosure.categories.get(call["id"], tool.discloses)
                 if DataCategory.PEOPLE in discloses:
                     function = {**function, "arguments": "{}"}
                 cut.append({**call, "function": function})
@@ -447,7 +434,8 @@ def _less_results(
             less.append(message)
             continue
         call_id = message["tool_call_id"]
-        discloses = categories.get(call_id, disclosed_by(names.get(call_id, "")))
+        tool = NATIVE.get(names.get(call_id, ""), HomeAgentTool)
+        discloses = categories.get(call_id, tool.discloses)
         of_people = DataCategory.PEOPLE in discloses
         if of_people and calls is not None:
             may_read = call_id not in made_at_home

@@ -508,7 +508,15 @@ class MarkdownReader:
             case "escaped":
                 return token[0][1:]
             case "emphasis":
-                is_said = self._is_sign(token[0], token.string[token.end() : token.end() + 1])
+                # Stars, underscores or tildes mean something in 2*3, 3 * 4, on_hold and ~20.
+                before, after = self._previous, token.string[token.end() : token.end() + 1]
+                if before == token[0][0]:
+                    is_said = False
+                elif token[0][0] == "*":
+                    is_spaced = before.isspace() and not after.strip()
+                    is_said = is_spaced or (before.isdigit() and after.isdigit())
+                else:
+                    is_said = token[0] == "~" or ("~" not in token[0] and is_word(before) and is_word(after))
             case "image":
                 is_said = is_word(self._previous)
             case "cell":
@@ -534,15 +542,6 @@ class MarkdownReader:
                 self._flow.removed()
             case "tag":
                 self._new_line = token["name"].lower() in _LINE_BREAKS
-
-    def _is_sign(self, run: str, after: str) -> bool:
-        """Return whether stars, underscores or tildes mean something, as in 2*3, 3 * 4, on_hold and ~20."""
-        before = self._previous
-        if before == run[0]:
-            return False
-        if run[0] != "*":
-            return len(run) == 1 if run[0] == "~" else is_word(before) and is_word(after)
-        return (before.isdigit() and after.isdigit()) or (before.isspace() and not after.strip())
 
 
 _THINK: Final = "think thinking thought thoughts reason reasoning reflection seed:think"
@@ -736,12 +735,30 @@ class SpeechFilter:
         self._words_end = len(text) if self._final else last_boundary(text, 0, len(text))
         self._lines_end = len(text) if self._final else text.rfind("\n", 0, max(text.rfind("\n"), 0))
         while at < len(text):
-            after = (
-                self._read_text(text, at) if self._block is None else self._read_block(self._block, text, at)
-            )
-            if after is None:
+            if (block := self._block) is not None:
+                step = block.scanner.scan(text, at, final=self._final)
+                if block.is_thought:
+                    self._thinking.append(text[at : step.body])
+                else:
+                    block.raw.append(text[at : step.next])
+                if step.done:
+                    self._end_block(block)
+                elif step.next == at:
+                    break
+                at = step.next
+                continue
+            # Whole words up to what may begin a call, or that.
+            end = max(at, self._words_end)
+            if _WORD.match(self._previous) and (word := _WORD.match(text, at, end)):
+                at = self._say(text, at, word.end())
+                continue
+            trigger = self._names.trigger.search(text, at, end)
+            if (start := trigger.start() if trigger else end) > at:
+                at = self._say(text, at, start)
+            elif trigger and (after := self._open(text, at)) is not None:
+                at = after
+            else:
                 break
-            at = after
         self._held = text[at:]
         if self._final and self._block is not None:
             self._block.raw.append(self._held)
@@ -752,27 +769,6 @@ class SpeechFilter:
         shown = self._shown.feed(said, final=self._final) if said or self._final else ""
         thinking, self._thinking = "".join(self._thinking), []
         return Spoken(shown, thinking)
-
-    def _read_text(self, text: str, at: int) -> int | None:
-        """Take whole words up to what may begin a call, or that."""
-        end = max(at, self._words_end)
-        if _WORD.match(self._previous) and (word := _WORD.match(text, at, end)):
-            return self._say(text, at, word.end())
-        trigger = self._names.trigger.search(text, at, end)
-        if (start := trigger.start() if trigger else end) > at:
-            return self._say(text, at, start)
-        return self._open(text, at) if trigger else None
-
-    def _read_block(self, block: _Block, text: str, at: int) -> int | None:
-        step = block.scanner.scan(text, at, final=self._final)
-        if block.is_thought:
-            self._thinking.append(text[at : step.body])
-        else:
-            block.raw.append(text[at : step.next])
-        if step.done:
-            self._end_block(block)
-            return step.next
-        return step.next if step.next > at else None
 
     def _end_block(self, block: _Block) -> None:
         self._block = None
@@ -840,7 +836,17 @@ class SpeechFilter:
                 is_known = is_whole or end_of(_OBJECT_START, text, at) < self._words_end
                 return self._say(text, at, at + 1) if is_known else None
             case "`":
-                return self._ticks(text, at) if is_whole else None
+                if not is_whole:
+                    return None
+                scanner, fence = UntilClose(FENCE_CLOSE), _FENCE.match(text, at)
+                if fence and (
+                    fence[1].lower() in CALL_FENCES or self._names.pattern.match(text, fence.end())
+                ):
+                    return self._begin(_Block(scanner=scanner, is_certain=True), text, at, fence.end())
+                if fence and text.startswith(("{", "["), fence.end()):
+                    is_certain = self._voice and text[fence.end()] == "{"
+                    return self._data(text, at, fence.end(), certain=is_certain, scanner=scanner)
+                return self._say(text, at, end_of(_TICKS, text, at))
         return self._name(text, at, is_whole)
 
     def _data(self, text: str, at: int, end: int, *, certain: bool, scanner: UntilClose | None = None) -> int:
@@ -865,25 +871,24 @@ class SpeechFilter:
             self.unopened_thought = self.unopened_thought or kind == "think"
             return self._remove(end)
         if kind == "header":
-            return self._header(text, at, end, is_whole)
+            # The role or the channel behind it, and what is said of its message.
+            header = HEADER.match(text, end) or (HEADER.match(f"{text}\n", end) if self._final else None)
+            if header is None:
+                return self._remove(end) if is_whole else None
+            role, after = header[1].lower(), min(header.end(), len(text))
+            if "to=" in header[2]:
+                block = _Block(scanner=UntilClose(HEADED_CALL_CLOSE), is_certain=True)
+                return self._begin(block, text, at, end)
+            if role in THINK_ROLES or role in OTHER_ROLES:
+                close = THINK_CLOSE if role in THINK_ROLES else TURN_CLOSE
+                return self._begin(_thought(close), text, at, after)
+            if role not in OWN_ROLES:
+                return self._remove(end)
+            is_ended = header["token"] is not None or not header[2].strip()
+            return self._remove(after if is_ended else header.end(1))
         if kind == "call":
             return self._begin(_Block(scanner=UntilClose(CALL_CLOSE), is_certain=True), text, at, end)
         return self._begin(_thought(DROPPED[kind]), text, at, end) if kind in DROPPED else self._remove(end)
-
-    def _header(self, text: str, at: int, end: int, is_whole: bool) -> int | None:
-        """Take the role or the channel behind a header token, and what is said of its message."""
-        header = HEADER.match(text, end) or (HEADER.match(f"{text}\n", end) if self._final else None)
-        if header is None:
-            return self._remove(end) if is_whole else None
-        role, after = header[1].lower(), min(header.end(), len(text))
-        if "to=" in header[2]:
-            return self._begin(_Block(scanner=UntilClose(HEADED_CALL_CLOSE), is_certain=True), text, at, end)
-        if role in THINK_ROLES or role in OTHER_ROLES:
-            close = THINK_CLOSE if role in THINK_ROLES else TURN_CLOSE
-            return self._begin(_thought(close), text, at, after)
-        if role not in OWN_ROLES:
-            return self._remove(end)
-        return self._remove(after if header["token"] is not None or not header[2].strip() else header.end(1))
 
     def _list(self, text: str, at: int, inner: int) -> int:
         if text.startswith("{", inner):
@@ -892,15 +897,6 @@ class SpeechFilter:
         if name and text.startswith("(", name.end()):
             return self._begin(_Block(scanner=Balanced("[")), text, at, at)
         return self._say(text, at, at + 1)
-
-    def _ticks(self, text: str, at: int) -> int:
-        scanner, fence = UntilClose(FENCE_CLOSE), _FENCE.match(text, at)
-        if fence and (fence[1].lower() in CALL_FENCES or self._names.pattern.match(text, fence.end())):
-            return self._begin(_Block(scanner=scanner, is_certain=True), text, at, fence.end())
-        if fence and text.startswith(("{", "["), fence.end()):
-            is_certain = self._voice and text[fence.end()] == "{"
-            return self._data(text, at, fence.end(), certain=is_certain, scanner=scanner)
-        return self._say(text, at, end_of(_TICKS, text, at))
 
     def _name(self, text: str, at: int, is_whole: bool) -> int | None:
         """Take a call that begins with the name of a tool."""

@@ -22,7 +22,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..domains import DOMAINS
-from ..domains.base import ANY_CLASS, DomainFacts
+from ..domains.base import ANY_CLASS
 from ..domains.binary_sensor import BATTERY, BINARY_WORDS, LOW_BATTERY
 from ..domains.showing import AT_REST, GONE, moment, number_of, pick, with_unit, word_or_quote
 from ..knowledge.house import EntityRecord, HouseSnapshot
@@ -97,7 +97,18 @@ def describe_state(state: State | None, record: EntityRecord | None = None, *, a
     facts = DOMAINS[state.domain]
     if state.state in GONE:
         return "never used" if facts.is_moment and state.state == "unknown" else state.state
-    parts = [_main(facts, state, record), *(facts.details(state) if facts.details else ())]
+    device_class = str(state.attributes.get("device_class") or (record.device_class if record else ""))
+    if facts.is_moment or device_class == "timestamp":
+        value = moment(state.state)
+    elif state.domain == "binary_sensor":
+        value = pick(BINARY_WORDS.get(device_class, ("on", "off")), state.state)
+    elif facts.say is not None:
+        value = facts.say(state)
+    elif number := number_of(state.state):
+        value = with_unit(number, str(state.attributes.get("unit_of_measurement") or ""))
+    else:
+        value = word_or_quote(PLACES.get(state.state, state.state))
+    parts = [value, *(facts.details(state) if facts.details else ())]
     if aged and facts.says_age:
         lasted = (dt_util.utcnow() - state.last_changed).total_seconds()
         parts.append(f"for {format_largest(lasted)}" if lasted >= LASTING_SECONDS else "")
@@ -105,19 +116,6 @@ def describe_state(state: State | None, record: EntityRecord | None = None, *, a
         old = (dt_util.utcnow() - state.last_reported).total_seconds()
         parts.append(f"{format_largest(old)} old" if old >= STALE_SECONDS else "")
     return ", ".join(part for part in parts if part)
-
-
-def _main(facts: DomainFacts, state: State, record: EntityRecord | None) -> str:
-    device_class = str(state.attributes.get("device_class") or (record.device_class if record else ""))
-    if facts.is_moment or device_class == "timestamp":
-        return moment(state.state)
-    if state.domain == "binary_sensor":
-        return pick(BINARY_WORDS.get(device_class, ("on", "off")), state.state)
-    if facts.say is not None:
-        return facts.say(state)
-    unit = str(state.attributes.get("unit_of_measurement") or "")
-    number = number_of(state.state)
-    return with_unit(number, unit) if number else word_or_quote(PLACES.get(state.state, state.state))
 
 
 VALUE_CHARS: Final = 100

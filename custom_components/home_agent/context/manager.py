@@ -1,7 +1,7 @@
 """ContextManager: the context of a request in addition to the rules and the conversation."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -66,8 +66,6 @@ class Usable:
 PROVIDER_SECONDS = 2.0
 """How long a provider may take before its slot is left out."""
 
-SMALLER_CATALOGUES = (400, 100, 0)
-"""Tokens of the replacement of a catalogue that is too long for a request."""
 INLINE_ENTITIES = 50
 """Houses up to this size get their catalogue on the event loop."""
 
@@ -92,13 +90,6 @@ class AssembledContext:
     budget: Budget
     slots: Sequence[Slot] = ()
     """Parts that change with each turn; they are sent with the newest user message."""
-
-    @property
-    def smaller_catalogues(self) -> Iterator[Callable[[], Catalogue]]:
-        """Return functions that build shorter and shorter replacements of the catalogue."""
-        for tokens in SMALLER_CATALOGUES:
-            if tokens < self.catalogue.tokens:
-                yield partial(build_summary, self.house, token_budget=tokens)
 
 
 class ContextManager:

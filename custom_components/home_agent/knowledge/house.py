@@ -372,13 +372,20 @@ class House:
             describing = (*DESCRIBING, *DOMAINS[new.domain].describing) if before is not after else ()
             return any(before.get(key) != after.get(key) for key in describing)
 
+        @callback
+        def mark_unregistered() -> None:
+            """Handle a changed exposure; registered entities have their own registry event."""
+            registered = er.async_get(self._hass).entities
+            self._mark(key for key in self._hass.states.async_entity_ids() if key not in registered)
+
+        mark_changed = callback(lambda event: self._mark((event.data["entity_id"],)))
         self._unsubscribe = [
-            listen(EVENT_STATE_CHANGED, self._on_state, event_filter=describes),
+            listen(EVENT_STATE_CHANGED, mark_changed, event_filter=describes),
             listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._on_entity),
             listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, invalidate, event_filter=inherited),
             # Areas, floors and labels; entities take them from their devices and areas.
             *(listen(event, invalidate) for event in REGISTRIES),
-            exposed_entities.async_listen_entity_updates(self._hass, ASSISTANT, self._on_exposure),
+            exposed_entities.async_listen_entity_updates(self._hass, ASSISTANT, mark_unregistered),
         ]
         self._dirty_all = True
 
@@ -491,21 +498,11 @@ class House:
         self._tell()
 
     @callback
-    def _on_state(self, event: Event[EventStateChangedData]) -> None:
-        self._mark((event.data["entity_id"],))
-
-    @callback
     def _on_entity(self, event: Event[er.EventEntityRegistryUpdatedData]) -> None:
         data = event.data
         self._mark((data["entity_id"],))
         if data["action"] == "update" and (old_entity_id := data.get("old_entity_id")):
             self._mark((old_entity_id,))
-
-    @callback
-    def _on_exposure(self) -> None:
-        """Handle a changed exposure; registered entities have their own registry event."""
-        registered = er.async_get(self._hass).entities
-        self._mark(key for key in self._hass.states.async_entity_ids() if key not in registered)
 
 
 ENTITIES: Final = "entities"

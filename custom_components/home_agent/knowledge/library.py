@@ -372,8 +372,25 @@ class HouseholdTexts:
     async def async_prepare(self) -> None:
         """Look whether the collections are there, and index their words."""
         for collection in self._collections:
-            await self._async_look_for(collection)
             await self._library.async_prepare(collection)
+            there = self._library.has(collection)
+            if not there and self._semantic.configured:
+                if (known := await self._semantic.async_collections()) is None:
+                    continue
+                there = collection in known
+            issue_id = f"collection_missing_{self._entry_id}_{collection}"
+            if there:
+                withdraw(self._hass, issue_id)
+                continue
+            LOGGER.warning("%s: there is no collection %s; it is left out", self._title, collection)
+            report(
+                self._hass,
+                issue_id,
+                "collection_missing",
+                fix={"entry_id": self._entry_id, "collection": collection},
+                title=self._title,
+                collection=collection,
+            )
 
     async def async_search(self, text: str) -> Sequence[Passage]:
         """Return the passages that answer a text, from all collections together, best first."""
@@ -395,26 +412,6 @@ class HouseholdTexts:
             *(Passage((collection, hit.id), _title(hit), hit.text, hit.similarity) for hit in hits),
             *passages,
         ]
-
-    async def _async_look_for(self, collection: str) -> None:
-        there = self._library.has(collection)
-        if not there and self._semantic.configured:
-            if (known := await self._semantic.async_collections()) is None:
-                return
-            there = collection in known
-        issue_id = f"collection_missing_{self._entry_id}_{collection}"
-        if there:
-            withdraw(self._hass, issue_id)
-            return
-        LOGGER.warning("%s: there is no collection %s; it is left out", self._title, collection)
-        report(
-            self._hass,
-            issue_id,
-            "collection_missing",
-            fix={"entry_id": self._entry_id, "collection": collection},
-            title=self._title,
-            collection=collection,
-        )
 
 
 def _title(hit: Hit) -> str:

@@ -336,7 +336,13 @@ class SemanticIndex:
                 except VectorStoreError as err:
                     self._note_unwritten(collection, err)
                 else:
-                    self._note_written(collection, report.indexed)
+                    self._collections[collection].refused = False
+                    refused = [name for name, state in self._collections.items() if state.refused]
+                    if not refused:
+                        withdraw(self._hass, f"{UNWRITABLE}_{self._entry_id}")
+                    for name in refused if report.indexed else ():  # the store takes something again
+                        if name in self.owners:
+                            self._refill(name)
         report.failed = report.total - report.indexed - report.skipped
         return report
 
@@ -531,17 +537,6 @@ class SemanticIndex:
             self._collections[collection].refused = True
             LOGGER.warning("%s: the vector store takes nothing: %s", self._title, err.detail)
             self._report(UNWRITABLE, Fault("vector_store_unwritable", err.detail))
-
-    @callback
-    def _note_written(self, collection: str, indexed: int) -> None:
-        """A collection is up to date; what the store refused is written if it takes something again."""
-        self._collections[collection].refused = False
-        refused = [name for name, state in self._collections.items() if state.refused]
-        if not refused:
-            withdraw(self._hass, f"{UNWRITABLE}_{self._entry_id}")
-        for name in refused if indexed else ():
-            if name in self.owners:
-                self._refill(name)
 
     def _issue_id(self, collection: str) -> str:
         return f"collection_mismatch_{self._entry_id}_{collection}"

@@ -97,18 +97,6 @@ def is_guest_mode(hass: HomeAssistant, moment: datetime) -> bool:
     return until is not None and moment < until
 
 
-@callback
-def person_of_device(
-    hass: HomeAssistant, owners: Iterable[Mapping[str, Any]], device_id: str | None
-) -> Person | None:
-    """Return whose device was spoken to, as the option says; None for one that belongs to no one."""
-    entity_id = next(
-        (item.get(PERSON) for item in owners if device_id and item.get(DEVICE) == device_id), None
-    )
-    state = hass.states.get(entity_id) if entity_id else None
-    return _person(state) if state else None
-
-
 async def async_find_person(hass: HomeAssistant, said: str) -> Person | None:
     """Return the person that an id, an entity id, a user's id or a name means; None if none or several."""
     wanted = said.strip().casefold()
@@ -277,8 +265,10 @@ async def async_speaker_at(
         if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
             floor_id = area.floor_id
     person = await async_person_of_user(hass, context.user_id)
-    if person is None and not is_guest_mode(hass, dt_util.utcnow()):
-        person = person_of_device(hass, owners, device_id)
+    if person is None and device_id and not is_guest_mode(hass, dt_util.utcnow()):
+        owner = next((item.get(PERSON) for item in owners if item.get(DEVICE) == device_id), None)
+        if owner and (state := hass.states.get(owner)):
+            person = _person(state)
     return Speaker(
         context=context,
         language=language,

@@ -48,8 +48,6 @@ class Match(NamedTuple):
     letters: int = 0
 
 
-NO_MATCH: Final = Match()
-
 type Matches = Mapping[str, Mapping[int, Match]]
 """By the name of a table: the best match at each word that has one."""
 
@@ -156,26 +154,23 @@ class Lexicon:
             for table, phrase in phrases:
                 if len(phrase) > 1 and phrase[1].folded[:1] != letter:
                     continue  # most phrases end here
-                match = _match(phrase, words, exact, index)
-                if match.words and match > matches[table].get(index, NO_MATCH):
-                    matches[table][index] = match
+                if len(words) - index < len(phrase):
+                    continue
+                letters = 0
+                for at, wanted in enumerate(phrase, index):
+                    entry, text = wanted.folded, words[at].folded
+                    if exact[at]:
+                        entry, text = wanted.plain, words[at].plain
+                    if entry == text:
+                        letters += len(entry)
+                    elif entry.endswith(ANY_ENDING) and text.startswith(entry[:-1]):
+                        letters += len(entry) - 1
+                    else:
+                        break
+                else:
+                    match = Match(len(phrase), letters)
+                    matches[table][index] = max(match, matches[table].get(index, match))
         return matches
-
-
-def _match(phrase: Sequence[Word], words: Sequence[Word], exact: Sequence[bool], index: int) -> Match:
-    """Return the match of a phrase at a word; `exact` says which words are spelt with their accents."""
-    if len(words) - index < len(phrase):
-        return NO_MATCH
-    letters = 0
-    for at, wanted in enumerate(phrase, index):
-        entry, text = (wanted.plain, words[at].plain) if exact[at] else (wanted.folded, words[at].folded)
-        if entry == text:
-            letters += len(entry)
-        elif entry.endswith(ANY_ENDING) and text.startswith(entry[:-1]):
-            letters += len(entry) - 1
-        else:
-            return NO_MATCH
-    return Match(len(phrase), letters)
 
 
 _BEGIN: Final = r"(?<!\w)(?=\w)"

@@ -156,8 +156,15 @@ class QueryTool(HomeAgentTool):
             named=frozenset(text.strip().casefold() for text in target.entity_id),
         )
         answer = present(question, found)
-        if unknown := _unknown_ids(target, found):
-            answer["unknown"] = [one_line(text, MAX_ID) for text in unknown[:MAX_UNKNOWN]]
+        if len(target.entity_id) > 1:
+            records = [record for record, _state in found]
+            names = {squash(name) for one in records for name in (one.entity_id, one.object_id, *one.names)}
+            ids = (text for text in target.entity_id if "*" not in text)
+            unknown = [
+                text for text in ids if names.isdisjoint((squash(text), squash(text.rpartition(".")[2])))
+            ]
+            if unknown:
+                answer["unknown"] = [one_line(text, MAX_ID) for text in unknown[:MAX_UNKNOWN]]
         if len(found) == 1 and counted is None:
             entity_id = found[0][0].entity_id
             last = Asked(entity_id=entity_id, end=dt_util.utcnow().timestamp())
@@ -224,15 +231,3 @@ def find_all(
             record.entity_id,
         ),
     )
-
-
-def _unknown_ids(target: Target, found: Iterable[Member]) -> list[str]:
-    if len(target.entity_id) == 1:
-        return []
-    records = [record for record, _state in found]
-    names = {squash(name) for record in records for name in (record.object_id, *record.names)}
-    names |= {squash(record.entity_id) for record in records}
-    texts_of_ids = (text for text in target.entity_id if "*" not in text)
-    return [
-        text for text in texts_of_ids if names.isdisjoint((squash(text), squash(text.rpartition(".")[2])))
-    ]

@@ -59,12 +59,12 @@ from .control.asked import check_asked, named_by_person
 from .event_conditions import async_read_once
 from .guard import Guard
 from .intents import inner_name, intent_of
-from .native import disclosed_by
+from .native import NATIVE
 from .outside.other_apis import source_of
 from .outside.outgoing import Outgoing, declared_by, texts_of
 from .pending import check_unchanged
 from .recipients import is_spoken
-from .results import ControlResult, ToldAct, envelope, envelope_of, failed, outcome_of, succeeded, together
+from .results import ToldAct, envelope, envelope_of, failed, outcome_of, succeeded, together
 from .run import async_look, async_make
 from .turn_calls import UNKNOWN, CallRecord, TurnCalls, call_key, entities_of
 
@@ -133,7 +133,7 @@ class ToolHandler:
             parts = adapt(bounded(call), turn.tools)
             discloses = DataCategory.NAMES
             for part in parts:
-                discloses |= disclosed_by(part.call.tool_name)
+                discloses |= NATIVE.get(part.call.tool_name, HomeAgentTool).discloses
             turn.disclosure.record(call.id, discloses)
             results = [await self._async_execute_once(part, turn) for part in parts]
             result = results[0] if len(results) == 1 else together(results)
@@ -213,7 +213,11 @@ class ToolHandler:
             record.told = ()
         if own is not None and own.reports_targets:
             record.targets = outcome_of(content["result"])
-            record.refusals = _refusals(turn, record.targets)
+            errors = [turn.denied.get(entity_id) for entity_id in record.targets.get("failed", {})]
+            refusals = {str(error): error for error in errors if isinstance(error, RefusedByRule)}
+            is_all = all(isinstance(error, RefusedByRule) for error in errors)
+            if is_all and not record.targets.keys() - {"failed", "notes"}:
+                record.refusals = tuple(refusals.values())
         record.stored_memory = record.done and own is not None and own.stores_memory
         record.entity_ids = entities_of(self.hass, call.tool_args, content["result"])
         record.reads_home = record.read_only and own is not None and not own.annotations.open_world
@@ -353,29 +357,26 @@ class ToolHandler:
             await own.async_check(args, run)
         elif intent_of(tool) and not run.confirmed and self.guard.calls_of(tool, args, run.speaker):
             check_asked(run)
-        if (leaving := self._leaving(tool, args)) is not None:
+        leaving = own.leaving(args) if own is not None else None
+        if own is None and (source := source_of(tool)) is not None:
+            name, reads = inner_name(tool), tool.annotations.read_only
+            leaving = Leaving(
+                tool=name,
+                args=args,
+                source=source,
+                declared=declared_by(tool),
+                only_reads=reads,
+                # Private words may go where a person is asked, or the household allows the tool by name.
+                private=not reads or self.guard.policy.trusts_tool(name),
+                allowing=(
+                    f"If this tool is to have it, the person adds tool:{name} to the rules without asking."
+                ),
+            )
+        if leaving is not None:
             await self._outgoing.async_check(leaving, run)
         if own is None or own.judged or run.confirmed:
             await self.guard.async_check_tool(item, run.speaker, run.draft, confirmed=run.confirmed)
         return leaving
-
-    def _leaving(self, tool: llm.Tool, args: Mapping[str, Any]) -> Leaving | None:
-        """Return the data that leaves the home with a call; None if nothing does."""
-        if isinstance(tool, HomeAgentTool):
-            return tool.leaving(args)
-        if (source := source_of(tool)) is None:
-            return None
-        name, reads = inner_name(tool), tool.annotations.read_only
-        return Leaving(
-            tool=name,
-            args=args,
-            source=source,
-            declared=declared_by(tool),
-            only_reads=reads,
-            # Private words may go where a person is asked, or where the household allows the tool by name.
-            private=not reads or self.guard.policy.trusts_tool(name),
-            allowing=f"If this tool is to have it, the person adds tool:{name} to the rules without asking.",
-        )
 
     async def _async_run_tool(
         self, item: FrozenTool, call: llm.ToolInput, run: ToolRun, leaving: Leaving | None
@@ -529,16 +530,6 @@ class ToolHandler:
             removed=len(found),
             text=found[0].text,
         )
-
-
-def _refusals(turn: TurnCalls, targets: ControlResult) -> tuple[RefusedByRule, ...]:
-    """Return the rules that refused a call, each once, if a rule refused every target."""
-    reasons = targets.get("failed", {})
-    if not reasons or targets.keys() - {"failed", "notes"}:
-        return ()
-    errors = [turn.denied.get(entity_id) for entity_id in reasons]
-    refusals = {str(error): error for error in errors if isinstance(error, RefusedByRule)}
-    return tuple(refusals.values()) if all(isinstance(error, RefusedByRule) for error in errors) else ()
 
 
 def _told(tool: llm.Tool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:

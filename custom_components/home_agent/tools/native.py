@@ -7,7 +7,6 @@ here by the name in a call, also if the options leave the tool out. No other mod
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ..safety.disclosure import DataCategory
 from ..safety.rules import Effect, RuleSet
 from .activity import ActivityTool
 from .automating.writing import AutomationTool
@@ -47,8 +46,3 @@ def hide_blocked(tools: Iterable[HomeAgentTool], blocked: Iterable[str]) -> None
     for tool in tools:
         if tool.domain and rules.fits(Effect(domain=tool.domain, service="")):
             tool.offered = False
-
-
-def disclosed_by(name: str) -> DataCategory:
-    """Return what the results of a tool of this name tell; any other tool is assumed to tell states."""
-    return NATIVE.get(name, HomeAgentTool).discloses

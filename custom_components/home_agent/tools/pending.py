@@ -78,14 +78,28 @@ def freeze(hass: HomeAssistant, draft: CallDraft | None, call: Frozen) -> str:
             "Text from outside was read, and a question cannot tell all of this. "
             "Use shorter arguments, without codes and invisible characters"
         )
-    named = [key for inner in _calls_of(call) for key in (*inner.entity_ids, *entities_in(hass, inner.data))]
+    calls = _calls_of(call)
+    named = [key for inner in calls for key in (*inner.entity_ids, *entities_in(hass, inner.data))]
+    things: list[str] = []  # the items of a question; the content of a script is part of it
     match call:
+        case FrozenAutomation():
+            things = [f"automation {call.name}"]
         case FrozenLook():
             named.append(call.entity_id)
+            things = [call.entity_id]
         case FrozenTool():
             named += entities_in(hass, call.args)
+            things = [f"{inner_name(call.tool)} {json_dumps(redacted(call.args))}"]
+        case _:
+            for inner in calls:
+                if is_message(inner.domain, inner.service):
+                    things.append(f"message {inner.data.get('message')}")  # one question names all receivers
+                else:
+                    data = json_dumps(redacted(inner.data))
+                    targets = inner.entity_ids or ("",)
+                    things += [f"{inner.domain}.{inner.service} {key} {data}" for key in targets]
     waiting = replace(call, origin=draft.origin, registered=registry_ids(hass, named))
-    action_id = draft.draft.add(waiting, _things(call))
+    action_id = draft.draft.add(waiting, things)
     draft.waits = True
     return action_id
 
@@ -229,25 +243,6 @@ def as_values(value: Any) -> Sequence[Any]:
     if value is None:
         return ()
     return value if isinstance(value, list | tuple) else (value,)
-
-
-def _things(call: Frozen) -> Iterator[str]:
-    """Yield the items of a question: each entity of each call. The content of a script is part of it."""
-    match call:
-        case FrozenAutomation():
-            yield f"automation {call.name}"
-        case FrozenLook():
-            yield call.entity_id
-        case FrozenTool():
-            yield f"{inner_name(call.tool)} {json_dumps(redacted(call.args))}"
-        case _:
-            for inner in _calls_of(call):
-                if is_message(inner.domain, inner.service):
-                    yield f"message {inner.data.get('message')}"  # one question names all receivers
-                else:
-                    data = json_dumps(redacted(inner.data))
-                    targets = inner.entity_ids or ("",)
-                    yield from (f"{inner.domain}.{inner.service} {key} {data}" for key in targets)
 
 
 @callback

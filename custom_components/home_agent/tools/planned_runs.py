@@ -210,8 +210,18 @@ class PlannedRuns:
                     waiting[entity_id] = held
                 elif state is None or not run.reader.sees(entity_id):
                     outcome.fail(entity_id, NOT_EXPOSED)
-                elif (made := _restoring(held, state, outcome)) is not None:
-                    plans[entity_id], before[entity_id] = made, state
+                else:
+                    # What a device reported only after the call was recorded was an effect of the call.
+                    after = EarlierState.of(state) if held.after == held.before else held.after
+                    switched = held.before.state != after.state
+                    late = (switched and state.state == after.state) or after.state in moving(state.domain)
+                    try:
+                        if made := restoring(held.before, after, state, late=late):
+                            plans[entity_id], before[entity_id] = made, state
+                    except ChangedSinceError:
+                        continue  # a person has changed it meanwhile
+                    except (CannotRestoreError, ValueError) as err:
+                        outcome.fail(entity_id, str(err))
             if plans:
                 await async_carry_out(plans, before, item.verb, run, outcome)
         now = dt_util.utcnow()
@@ -222,18 +232,3 @@ class PlannedRuns:
             later = replace(item, held=waiting, entity_ids=tuple(waiting)).at(now + AGAIN)
             await self.planned.async_add(later)
         return outcome.result()
-
-
-def _restoring(held: Held, state: State, outcome: ControlOutcome) -> Plan | None:
-    """Return the plan that restores an entity; None if a person has changed it meanwhile, or it fails."""
-    # What a device reported only after the call was recorded was an effect of the call.
-    after = EarlierState.of(state) if held.after == held.before else held.after
-    switched = held.before.state != after.state
-    late = (switched and state.state == after.state) or after.state in moving(state.domain)
-    try:
-        return restoring(held.before, after, state, late=late)
-    except ChangedSinceError:
-        return None
-    except (CannotRestoreError, ValueError) as err:
-        outcome.fail(state.entity_id, str(err))
-        return None

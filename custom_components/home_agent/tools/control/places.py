@@ -84,7 +84,11 @@ class _RoomOrder:
         asked = self._places(
             text for text in named if not any(said[text] <= name for name in names if said[text])
         )
-        reach = {record.entity_id: self._reached(record) for record in records}
+        registry, reach = er.async_get(self.run.hass), dict[str, frozenset[str]]()
+        for record in records:
+            entry = registry.async_get(record.entity_id) if self._can(record) else None
+            rooms_of_map = self.work.areas(entry.options.get(self.facts.name, {})) if entry else ()
+            reach[record.entity_id] = frozenset(rooms_of_map)
         mapped = frozenset[str]().union(*reach.values())
         wanted: dict[str, None] = {}
         for place in asked:
@@ -162,12 +166,6 @@ class _RoomOrder:
     def _can(self, record: EntityRecord) -> bool:
         state = self.run.hass.states.get(record.entity_id)
         return supports(state, self.facts.actions[self.work.action].features)
-
-    def _reached(self, record: EntityRecord) -> frozenset[str]:
-        entry = er.async_get(self.run.hass).async_get(record.entity_id)
-        if entry is None or not self._can(record):
-            return frozenset()
-        return frozenset(self.work.areas(entry.options.get(self.facts.name, {})))
 
     def _places(self, named: Iterable[str]) -> list[str]:
         """Return the areas and floors that some texts name. Raises ValidationError for unknown ones."""

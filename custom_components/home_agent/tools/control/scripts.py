@@ -105,10 +105,6 @@ READ_BY_MEANING: Final = frozenset(
 )
 
 
-def _seconds_of(config: Mapping[str, Any]) -> float | None:
-    return UNITS.get(str(config.get("unit_of_measurement")).casefold())
-
-
 def _options(config: Mapping[str, Any]) -> list[tuple[str, str]]:
     options = config.get("options") or ()
     pairs = [
@@ -231,7 +227,7 @@ def _read(run: ToolRun, key: str, value: Any, kind: str) -> Any:
 def _number(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
     """Return a number; a length of time in words is one in the unit of the field."""
     if isinstance(value, str):
-        unit, language = _seconds_of(config), run.speaker.language
+        unit, language = UNITS.get(str(config.get("unit_of_measurement")).casefold()), run.speaker.language
         if unit and (length := read_length(value, language)):
             value = length.total_seconds() / unit
         else:
