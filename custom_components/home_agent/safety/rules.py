@@ -1,11 +1,11 @@
 """The rules about what may be done: shipped ones, and the household's, picked from lists or in text."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 from fnmatch import translate
 import re
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
 from homeassistant.auth.models import User
@@ -49,8 +49,7 @@ RULE = lazy_regex(r"^(?:tool:[\w*?-]+|[a-z0-9_*?]+(?::[a-z0-9_*?]+)?(?:\.[a-z0-9
 """`domain`, `domain.service`, `domain.object_id`, `domain:class`, `domain:class.service`, `tool:name`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """One service on one entity, or on none, that a call comes down to."""
 
     domain: str
@@ -109,7 +108,7 @@ class RuleSet:
         if isinstance(about, str):
             return any(fits(about.lower()) for fits in self._tools)
         return any(rule.fits(about) for rule in self._rules) and not (
-            self._exceptions and self._exceptions.fits(replace(about, entity_id=None))
+            self._exceptions and self._exceptions.fits(about._replace(entity_id=None))
         )
 
     def names(self, effect: Effect) -> bool:
@@ -399,15 +398,14 @@ UNKNOWN_ACTION: Final = RuleSet(())
 """An action that this release does not know."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule of the household; an empty field means everything, everybody and always."""
 
     hass: HomeAssistant
     decision: str
     actions: tuple[RuleSet, ...] = ()
     kinds: RuleSet | None = None
-    targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    targets: Mapping[str, frozenset[str]] = MappingProxyType({})
     """By field, the entities, areas, floors and labels that the rule names."""
     hours: RuleHours | None = None
     presence: str = ""

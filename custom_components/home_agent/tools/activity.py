@@ -149,7 +149,7 @@ async def _async_undo(changes: Mapping[str, Undoable], run: ToolRun, *, whole: b
 
     Raises PartlyFailed or TargetsFailed for what stays.
     """
-    run = replace(run, speaker=replace(run.speaker, undoes=True))
+    run = run._replace(speaker=replace(run.speaker, undoes=True))
     async with entity_locks(run.hass, list(changes)):
         outcome = ControlOutcome(run.house)
         plans, now = _plans(changes, run, outcome)

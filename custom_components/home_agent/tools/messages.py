@@ -1,9 +1,8 @@
 """What is said to people: the devices that can say it, which calls are messages, and which wait for a yes."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
@@ -34,8 +33,7 @@ TELEVISION: Final = "tv"
 NO_SECRETS: Final = "A code or a password is not announced. Send it to the phone of one person"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speaking:
+class Speaking(NamedTuple):
     """A device in the home that can announce something."""
 
     entity_id: str
