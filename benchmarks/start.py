@@ -29,7 +29,7 @@ import homeassistant.bootstrap, homeassistant.components.homeassistant.exposed_e
 import homeassistant.components.conversation, homeassistant.components.ai_task
 import homeassistant.components.recorder, homeassistant.config_entries, homeassistant.helpers.selector
 import homeassistant.components.recorder.history, homeassistant.components.recorder.statistics
-import homeassistant.helpers.aiohttp_client, homeassistant.components.homeassistant.exposed_entities
+import homeassistant.helpers.aiohttp_client, homeassistant.components.intent
 def rss():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
