@@ -1,6 +1,7 @@
 """The rules about what may be done: shipped ones, and the household's, picked from lists or in text."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 from fnmatch import translate
@@ -49,7 +50,8 @@ RULE = lazy_regex(r"^(?:tool:[\w*?-]+|[a-z0-9_*?]+(?::[a-z0-9_*?]+)?(?:\.[a-z0-9
 """`domain`, `domain.service`, `domain.object_id`, `domain:class`, `domain:class.service`, `tool:name`."""
 
 
-class Effect(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Effect:
     """One service on one entity, or on none, that a call comes down to."""
 
     domain: str
@@ -108,7 +110,7 @@ class RuleSet:
         if isinstance(about, str):
             return any(fits(about.lower()) for fits in self._tools)
         return any(rule.fits(about) for rule in self._rules) and not (
-            self._exceptions and self._exceptions.fits(about._replace(entity_id=None))
+            self._exceptions and self._exceptions.fits(replace(about, entity_id=None))
         )
 
     def names(self, effect: Effect) -> bool:
