@@ -16,18 +16,11 @@ _SPECIAL: Final = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th", "ß": "ss"}
 )
 """Letters that normalisation leaves alone although people type them without the stroke."""
-_DIACRITICS: Final = frozenset(
-    chr(code)
-    for block in (
-        range(0x300, 0x370),  # of Latin, Greek and Cyrillic letters
-        range(0x591, 0x5C8),  # Hebrew points
-        range(0x64B, 0x660),  # Arabic vowels and hamzas
-        range(0x1AB0, 0x1B00),
-        range(0x1DC0, 0x1E00),
-        range(0x20D0, 0x2100),
-        range(0xFE20, 0xFE30),
-    )
-    for code in block
+_DIACRITICS: Final = lazy_regex(
+    "[\u0300-\u036f"  # of Latin, Greek and Cyrillic letters
+    "\u0591-\u05c7"  # Hebrew points
+    "\u064b-\u065f"  # Arabic vowels and hamzas
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
 """Marks that people leave out. Vowel signs of other scripts matter, and so do the voicing marks of kana."""
 
@@ -69,7 +62,7 @@ def fold_letters(text: str) -> str:
     if text.isascii():
         return text.lower()
     parts = unicodedata.normalize("NFKD", text.casefold().translate(_SPECIAL))
-    return unicodedata.normalize("NFC", "".join(char for char in parts if char not in _DIACRITICS))
+    return unicodedata.normalize("NFC", _DIACRITICS.sub("", parts))
 
 
 def plain(text: str) -> str:

@@ -1,6 +1,5 @@
 """Text from outside steers nothing: a model that obeys all it reads, behind the firewall and without it."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -273,7 +272,7 @@ async def test_passages_are_from_outside(home: Home, monkeypatch: pytest.MonkeyP
 
     async def with_passage(**request: Any) -> AssembledContext:
         context = await assemble(**request)
-        return replace(context, slots=(*context.slots, slot))
+        return context._replace(slots=(*context.slots, slot))
 
     monkeypatch.setattr(manager, "async_assemble", with_passage)
     asked = await home.go_on("01KAA0000000000000000000AB", UNLOCK, said="Unlock it")

@@ -1,7 +1,7 @@
 """Text from outside steers nothing, by whatever way it comes in; the model obeys all it reads."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import json
 from pathlib import Path
 from typing import Any
@@ -310,7 +310,7 @@ async def test_what_stands_in_documents(ways: Ways, monkeypatch: pytest.MonkeyPa
         context = await assemble(**request)
         passage = f"- manual.md: {quoted(written(ways.content), TEXT_CHARS)}"
         slot = Slot(heading=HEADING, lines=(passage,), reference=True)
-        return replace(context, slots=(*context.slots, slot))
+        return context._replace(slots=(*context.slots, slot))
 
     monkeypatch.setattr(manager, "async_assemble", with_passage)
     for payload in payloads()[EVERY]:

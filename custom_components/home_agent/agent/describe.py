@@ -6,13 +6,13 @@ and have an article where one fits.
 
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.const import (
     ATTR_ENTITY_ID,
@@ -191,7 +191,7 @@ async def async_question(
     rest = [spoken.phrase("ask_left_out")] if left_out else []
     return Question(
         spoken=" ".join([*reason, *spoken.questions(frozen), *rest]),
-        full=" ".join([*reason, *replace(spoken, full=True).questions(frozen), *rest]),
+        full=" ".join([*reason, *spoken._replace(full=True).questions(frozen), *rest]),
         details="\n".join(rule.yaml for rule in rules if rule.yaml),
     )
 
@@ -289,8 +289,7 @@ def _are_alike(item: object, other: object) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Describer:
+class _Describer(NamedTuple):
     """Puts acts into words of one language, whose sentences are loaded."""
 
     hass: HomeAssistant
@@ -534,7 +533,7 @@ class _Describer:
             if effect.known:
                 own = targets.setdefault((effect.domain, effect.service), {})
                 own |= dict.fromkeys([effect.entity_id] if effect.entity_id else ())
-        whole, remarks = replace(self, full=True), []
+        whole, remarks = self._replace(full=True), []
         clauses = [
             whole.call(FrozenCall(domain=domain, service=service, entity_ids=tuple(own), data={}))
             for (domain, service), own in targets.items()
@@ -560,7 +559,7 @@ class _Describer:
             only = self.joined([self._trigger(config) for config in conditions])
             rule = self.phrase("auto_only", when=rule, only=only) if rule else only
         if steps:
-            later = replace(self, frame="later")
+            later = self._replace(frame="later")
             clauses = [later._plan(step, by_name=True) for step in steps]  # noqa: SLF001 - the same class
             does = self.joined(clauses, "ask_and")
             rule = self.phrase("auto_then", when=rule, actions=does) if rule else does

@@ -5,11 +5,12 @@ is beside the newest user message.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import blake2b
 from time import monotonic
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 import probatio
 
@@ -134,12 +135,11 @@ class OwnTools:
         return schemas
 
 
-@dataclass(frozen=True, slots=True)
-class OtherTools:
+class OtherTools(NamedTuple):
     """Tools of other LLM APIs: to call, as a request carries them, and what their APIs say about them."""
 
-    tools: dict[str, llm.Tool] = field(default_factory=dict)
-    schemas: list[dict[str, Any]] = field(default_factory=list)
+    tools: Mapping[str, llm.Tool] = MappingProxyType({})
+    schemas: Sequence[dict[str, Any]] = ()
     prompt: str = ""
 
 

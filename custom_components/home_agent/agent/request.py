@@ -73,7 +73,7 @@ async def async_gather(turn: Turn) -> None:
     context = await data.context.async_assemble(
         sentence=calls.sentence, reader=reader, model=data.router.expected, before=about
     )
-    context = replace(context, slots=tuple(_cleaned_slot(turn, slot) for slot in context.slots))
+    context = context._replace(slots=tuple(_cleaned_slot(turn, slot) for slot in context.slots))
     own_tools = data.tool_schemas.beside(context.house, context.catalogue)
     tools = {**calls.tools, **data.handler.tools}
     others = await async_other_tools(turn.hass, data.settings[CONF_LLM_APIS], calls.llm_context, tools)

@@ -662,8 +662,7 @@ def _thought(close: re.Pattern[str]) -> _Block:
     return _Block(scanner=UntilClose(close), is_thought=True, is_certain=True)
 
 
-@dataclass(slots=True)
-class Spoken:
+class Spoken(NamedTuple):
     """What a piece of a reply added."""
 
     text: str = ""

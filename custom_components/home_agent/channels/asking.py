@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from homeassistant.auth.models import User
 from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
@@ -68,16 +68,14 @@ type Lead = Callable[[str], Awaitable[str]]
 """Returns what is said before a question, in a language."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receivers:
+class Receivers(NamedTuple):
     """Who is asked: persons by phone and chat, satellites by voice."""
 
     persons: tuple[str, ...] = ()
     satellites: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """An answer, and the person or the satellite that gave it."""
 
     answer: str

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, override
 
@@ -181,7 +180,7 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
         entry = self._get_entry()
         fields = named(ADDED, entry) if page == ADD else ABOUT
         if models := await self._async_models():
-            listed = replace(MODEL, selector=offered(models))
+            listed = MODEL._replace(selector=offered(models))
             fields = tuple(listed if field is MODEL else field for field in fields)
         values = {field.key: field.show(shown[field.key]) for field in fields if field.key in shown}
         return self.async_show_form(

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
@@ -195,8 +194,7 @@ async def async_labelled(hass: HomeAssistant, field: Field, options: Mapping[str
     if field.key != CONF_POLICY_CHOICES:
         return field
     labels = await async_labels(hass, options)
-    return replace(
-        field,
+    return field._replace(
         selector=choices_selector(labels),
         clean=lambda value: clean_choices(labels.values(value)),
         show=lambda value: labels.show(in_form(value)),

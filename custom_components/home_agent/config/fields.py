@@ -1,10 +1,10 @@
 """Fields of forms: with which selector, kept how; and forms made and checked of them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field as attribute, replace
+from dataclasses import dataclass, field as attribute
 from datetime import timedelta
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import probatio
 
@@ -250,8 +250,7 @@ FIELD_PATTERNS: Final = "direct_patterns"
 """Field of the form only: its patterns are stored with the entities, under `direct_entities`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field of a form.
 
     `clean` turns what the form gives into what is stored and raises InvalidInput; `show` does the opposite.
@@ -270,7 +269,7 @@ class Field:
 
 def in_section(name: str, *fields: Field) -> tuple[Field, ...]:
     """Return fields that stand in a collapsed section of their page."""
-    return tuple(replace(field, section=name) for field in fields)
+    return tuple(field._replace(section=name) for field in fields)
 
 
 @dataclass(slots=True)

@@ -1,8 +1,7 @@
 """Options that are lists of items with fields: their selectors."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.selector import (
@@ -20,8 +19,7 @@ from ..tools.recipients import APP, CHAT, NOTIFY
 from .fields import as_items
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(NamedTuple):
     """What the words in the form mean, by field: a label for each stored value.
 
     The browser shows the values of a list inside a list as they are, so the form holds labels.

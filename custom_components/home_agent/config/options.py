@@ -1,7 +1,6 @@
 """The options: a menu with pages for households, and one with pages for experts."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, override
 
 from homeassistant import data_entry_flow
@@ -105,7 +104,7 @@ async def async_with_choices(
     }
     return tuple(
         [
-            replace(field, selector=selectors[field.key])
+            field._replace(selector=selectors[field.key])
             if field.key in selectors
             else await async_labelled(hass, field, options)
             for field in fields

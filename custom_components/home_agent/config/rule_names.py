@@ -2,9 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import filter as matching
-from typing import Final
+from typing import Final, NamedTuple
 
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import Platform
@@ -50,8 +49,7 @@ from .fields import as_items
 LOADING: Final = (ConfigEntryState.SETUP_IN_PROGRESS, ConfigEntryState.UNLOAD_IN_PROGRESS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleNames:
+class RuleNames(NamedTuple):
     """Everything that a rule can name now."""
 
     domains: Collection[str]

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from homeassistant.util import dt as dt_util
 
@@ -80,8 +80,7 @@ PROVIDERS: Sequence[Callable[[ProviderSetup], ContextProvider | None]] = (
 """Factories of providers; they return None if the options disable the provider. They run in this order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssembledContext:
+class AssembledContext(NamedTuple):
     """The context of one request."""
 
     house: HouseSnapshot
@@ -182,7 +181,7 @@ class ContextManager:
             return Slot(heading="", lines=())
 
         slots = await asyncio.gather(*map(async_slot, self._providers))
-        return replace(stable, slots=(self._moment(request), known, *slots))
+        return stable._replace(slots=(self._moment(request), known, *slots))
 
     def known(self, speaker: Speaker, budget: Budget) -> Slot:
         """Return all that a speaker may know of people, as far as it stands in every request."""

@@ -1,8 +1,8 @@
 """What a sentence is about: the things, places and kinds that it names, and the states it asks for."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from homeassistant.core import HomeAssistant
@@ -47,11 +47,10 @@ class Synonyms:
 NO_SYNONYMS: Final = Synonyms({})
 
 
-@dataclass(frozen=True, slots=True)
-class EverydayWords:
+class EverydayWords(NamedTuple):
     """Everyday words of one language."""
 
-    classes: Mapping[str, str] = field(default_factory=dict)
+    classes: Mapping[str, str] = MappingProxyType({})
     """Words for a domain or, as `domain.device_class`, for a class of it."""
     wishes: Synonyms = NO_SYNONYMS
     """Phrases that request a class without naming it, by the first word for that class."""
@@ -145,25 +144,24 @@ EVIDENCE: Final = 1.5
 """How many more words a sentence must have of another language than of the speaker's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(NamedTuple):
     """What the words of a sentence ask about."""
 
     language: str
     words: tuple[Word, ...] = ()
-    kinds: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    kinds: Mapping[int, frozenset[str]] = MappingProxyType({})
     """Per word: the kinds it names, such as `light` or `binary_sensor.window`."""
     clauses: tuple[int, ...] = ()
     """Per word: the number of its clause."""
-    implied: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    implied: Mapping[int, frozenset[str]] = MappingProxyType({})
     """Per word: the kinds it implies without naming them."""
-    measures: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    measures: Mapping[int, frozenset[str]] = MappingProxyType({})
     """Per word: what a question with it measures: how humid, how loud."""
     parts: tuple[int, ...] = ()
     """Per word: the number of its part of a clause, up to a comma or an "and"."""
     asking: frozenset[int] = frozenset()
     """The parts that ask something, such as "tell me how warm it is there"."""
-    states: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    states: Mapping[str, frozenset[int]] = MappingProxyType({})
     """The states asked about, and the words that say so."""
     weak: frozenset[int] = frozenset()
     """The words that name no device by themselves."""

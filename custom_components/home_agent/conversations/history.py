@@ -9,7 +9,7 @@ from functools import cached_property
 import json
 import os
 from pathlib import Path
-from typing import Any, Final, Self, cast
+from typing import Any, Final, NamedTuple, Self, cast
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -43,8 +43,7 @@ _KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_H
 _ROLES = frozenset({"user", "assistant", "tool"})
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTurn:
+class StoredTurn(NamedTuple):
     """The sentence of one person, and the calls and the answer."""
 
     at: datetime
@@ -86,7 +85,7 @@ class StoredTurn:
         for answer in answers[-1:]:
             answer.pop("tool_calls", None)
         messages = (*said, *answers[-1:])
-        return replace(self, messages=messages, tokens=messages_tokens(messages))
+        return self._replace(messages=messages, tokens=messages_tokens(messages))
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ class Conversation:
         for turn in self.turns[self.start :]:  # whole, as its words, or empty
             words = turn if _fit([turn], max_messages, max_tokens) else turn.words_only()
             is_usable = _fit([words], max_messages, max_tokens)
-            usable.append(words if is_usable else replace(turn, messages=(), tokens=0))
+            usable.append(words if is_usable else turn._replace(messages=(), tokens=0))
         skip, moved = 0, self
         if not _fit(usable, max_messages, max_tokens):
             while not _fit(usable[skip:], max_messages / 2, max_tokens / 2) and skip < len(usable) - 1:

@@ -203,7 +203,7 @@ class Reproduced(NamedTuple):
     """The services that set attributes; None if they are those of the parameters."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DomainFacts:
     """All that is known about one kind of device. What is not stated is the strict or the empty choice."""
 

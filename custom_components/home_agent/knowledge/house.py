@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 from homeassistant.components.homeassistant import exposed_entities
 from homeassistant.components.homeassistant.const import DATA_EXPOSED_ENTITIES
@@ -30,8 +30,7 @@ MAX_DERIVED = 64
 """Values cached on one snapshot; callers use a handful of keys."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityRecord:
+class EntityRecord(NamedTuple):
     """An exposed entity: everything about it that a change of state leaves alone."""
 
     entity_id: str
@@ -230,8 +229,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         aliases = [alias for alias in aliases if alias.strip() != str(state.name).strip()]
     aliases = [alias if alias in entry.aliases else as_label(alias) for alias in aliases]
     labels = lr.async_get(hass)
-    return replace(
-        record,
+    return record._replace(
         aliases=_other_names(name, aliases),
         area_id=area.id if area else None,
         floor_id=area.floor_id if area else None,
@@ -516,8 +514,7 @@ EXCLUDED: Final = "excluded"
 """What is taken out of a list, by the same keys. Home Assistant's forms offer that since 2026.11."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllowList:
+class AllowList(NamedTuple):
     """The entities that a list names; one that names only what no longer exists contains nothing."""
 
     entities: frozenset[str] = frozenset()
@@ -631,7 +628,7 @@ class ViewedHouse:
                 record = entities[entity_id] = whole.entities[entity_id]
                 if own := names.get(entity_id):
                     aliases = _other_names(record.name, (*record.aliases, *own))
-                    entities[entity_id] = replace(record, aliases=aliases)
+                    entities[entity_id] = record._replace(aliases=aliases)
         used = {one.area_id for one in entities.values()}
         areas = {key: area for key, area in whole.areas.items() if key in used or not narrows}
         used = {area.floor_id for area in areas.values()}

@@ -1,12 +1,11 @@
 """Finds documents of the home's knowledge: by the entities that a query names, by words and by meaning."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
 from functools import partial
 from math import sqrt
 from pathlib import Path
 import shutil
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import instance_id
@@ -67,8 +66,7 @@ CALLED: Final = frozenset({TextSource.AUTOMATION, TextSource.SCENE, TextSource.S
 """Sources whose titles are names that people call them by; the name of a room is said for what is in it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnowledgeQuery:
+class KnowledgeQuery(NamedTuple):
     """What is looked for."""
 
     text: str

@@ -5,11 +5,10 @@ in it needs punctuation or capitals: speech recognition writes neither.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..regex import lazy_regex
 from ..texts import plain
@@ -62,8 +61,7 @@ class Mood(Enum):
     """A question, or a greeting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """What a sentence says for certain."""
 
     kind: Mood = Mood.REMARK

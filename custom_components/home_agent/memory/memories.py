@@ -1,9 +1,10 @@
 """Memories of one agent: search, merging and removal."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self, override
 
 from homeassistant.core import Context, HomeAssistant, callback
@@ -42,8 +43,7 @@ from .records import (
 from .sentences import WordIndex, differ
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemorySettings:
+class MemorySettings(NamedTuple):
     """The options of one entry."""
 
     most: int = 100
@@ -52,7 +52,7 @@ class MemorySettings:
     decay: float = 0.0
     """Share of its importance that a memory loses for each day without use."""
     collection: str = "home_agent_memories"
-    lifetimes: Mapping[MemoryType, timedelta | None] = field(default_factory=dict)
+    lifetimes: Mapping[MemoryType, timedelta | None] = MappingProxyType({})
 
     @classmethod
     def from_options(cls, settings: Mapping[str, Any]) -> Self:

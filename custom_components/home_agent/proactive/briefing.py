@@ -4,10 +4,9 @@ Home Agent gathers only the facts that the recipient may know. The model puts th
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, time
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.const import STATE_HOME
 from homeassistant.core import CALLBACK_TYPE, Context, Event, EventStateChangedData, HomeAssistant, callback
@@ -54,8 +53,7 @@ type Brief = Callable[[Speaker], Awaitable[str]]
 """Returns the briefing of somebody, in their language; nothing without facts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Briefing:
+class Briefing(NamedTuple):
     """One briefing of the household: at a time, at arrivals, or at the first arrival after a time."""
 
     at: time | None

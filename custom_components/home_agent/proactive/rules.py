@@ -1,9 +1,9 @@
 """Rules as data: the entities, their state and duration; and the conditions of rules."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
 from homeassistant.components.cover import CoverDeviceClass
@@ -86,14 +86,13 @@ def _is_idle(state: State) -> bool | None:
     return None if IDLE_WATTS <= watts <= RUNNING_WATTS else watts < IDLE_WATTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleTemplate:
+class RuleTemplate(NamedTuple):
     """A kind of rule that the household can choose."""
 
-    kinds: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
-    """The device classes per domain that the rule covers if no entity is chosen; None for all."""
-    test: StateTest = field(default=lambda _state: False)
     duration: timedelta
+    kinds: Mapping[str, frozenset[str] | None] = MappingProxyType({})
+    """The device classes per domain that the rule covers if no entity is chosen; None for all."""
+    test: StateTest = lambda _state: False
     condition: str | None = None
     """The additional condition."""
     urgent: bool = False
@@ -162,8 +161,7 @@ TEMPLATES: Final[Mapping[str, RuleTemplate]] = {
 """The templates to choose from. A template without kinds needs entities."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProactiveRule:
+class ProactiveRule(NamedTuple):
     """One rule of the household."""
 
     name: str

@@ -1,7 +1,6 @@
 """Read an answer to a question of ours: yes, no, a PIN, or something else. No model is involved."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from math import ceil
@@ -77,8 +76,7 @@ class Read(NamedTuple):
         return self.answer in (Answer.PIN, Answer.NUMBERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered:
+class Ordered(NamedTuple):
     """What was asked about, as a person may repeat it behind a yes."""
 
     verbs: frozenset[str] = frozenset()

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from jinja2 import Environment, TemplateError as JinjaError, nodes
 import probatio
@@ -102,16 +102,15 @@ QUIET: Final = frozenset(
 """Steps without a call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptStep:
+class ScriptStep(NamedTuple):
     """One service that a sequence calls."""
 
     domain: str = "script"
     service: str = "turn_on"
-    targets: Mapping[str, Any] = field(default_factory=dict)
-    data: Mapping[str, Any] = field(default_factory=dict)
+    targets: Mapping[str, Any] = MappingProxyType({})
+    data: Mapping[str, Any] = MappingProxyType({})
     """The data as it is written, rendered where that is possible now."""
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = MappingProxyType({})
     """The part of the data that is known now."""
     known: bool = True
     """False where only the running script knows the service or its targets."""
@@ -255,13 +254,12 @@ def effects(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """The nesting depth of a call, and whether it is a step of a script, scene or automation."""
 
     depth: int = 0
     inside: bool = False
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = MappingProxyType({})
     """The values that a script received."""
 
     def within(self, variables: Mapping[str, Any] | None = None) -> _Place:
@@ -310,7 +308,7 @@ class _Opener:
             if own:
                 entity_ids, service = [f"script.{service}"], "turn_on"
             given = data if own else data.get("variables")
-            place = replace(place, variables=given if isinstance(given, Mapping) else {})
+            place = place._replace(variables=given if isinstance(given, Mapping) else {})
         if not entity_ids:
             yield Effect(domain, service, inside=place.inside)
         for key, action in DOMAINS[domain].comes_to.get(service, {}).items():
@@ -384,11 +382,11 @@ class _Opener:
             together = state.attributes.get(groups.members)
             for other in together if isinstance(together, list | tuple) else ():
                 if other != entity_id and isinstance(other, str):
-                    yield from self._on_entity(domain, service, other, replace(place, depth=place.depth + 1))
+                    yield from self._on_entity(domain, service, other, place._replace(depth=place.depth + 1))
         for member in self._members_of(entity_id):
             own = member.partition(".")[0]
             meant = service if own == domain else DOMAINS[own].generic_services.get(service, service)
-            yield from self._on_entity(own, meant, member, replace(place, depth=place.depth + 1))
+            yield from self._on_entity(own, meant, member, place._replace(depth=place.depth + 1))
 
     def _brought_to(self, state: State, place: _Place) -> Iterator[Effect]:
         if state.domain == "group":
@@ -397,7 +395,7 @@ class _Opener:
                 return
             for member in self._members_of(state.entity_id):
                 brought = State(member, state.state, state.attributes)
-                yield from self._brought_to(brought, replace(place, depth=place.depth + 1))
+                yield from self._brought_to(brought, place._replace(depth=place.depth + 1))
             return
         for service in services_for(self._hass, state):
             if service == UNKNOWN_SERVICE:
@@ -415,7 +413,7 @@ class _Opener:
         elif (state := self._hass.states.get(entity_id)) is not None:
             if own == "group":
                 for member in self._members_of(entity_id)[:MAX_EFFECTS] if place.depth < MAX_DEPTH else ():
-                    yield from self._brought_back(member, replace(place, depth=place.depth + 1))
+                    yield from self._brought_back(member, place._replace(depth=place.depth + 1))
             else:
                 yield from self._brought_to(state, place)
 

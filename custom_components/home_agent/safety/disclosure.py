@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Flag, auto
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..connection import is_cloud
 from ..const import CONF_BASE_URL, CONF_CLOUD_PROFILE, CONF_CLOUD_STATES, CONF_FALLBACK_BASE_URL
@@ -20,8 +20,7 @@ class DataCategory(Flag):
     """What is remembered of persons and the household."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disclosure:
+class Disclosure(NamedTuple):
     """What one model may receive."""
 
     home: bool = False

@@ -62,7 +62,7 @@ class ServiceCall:
     """Whether a message contains what is remembered of a person and was not said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FrozenCall(Waiting, ServiceCall):
     """A service call that waits."""
 
@@ -72,7 +72,7 @@ class FrozenCall(Waiting, ServiceCall):
     """Whether a rule asks for the PIN before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FrozenIntent(Waiting):
     """One intent of Home Assistant, with the calls it was going to make when it was asked about."""
 
@@ -81,7 +81,7 @@ class FrozenIntent(Waiting):
     calls: tuple[FrozenCall, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FrozenTool(Waiting):
     """One call of a tool that is not ours."""
 
@@ -98,7 +98,7 @@ class FrozenTool(Waiting):
     """What a reminder waits for, as Home Assistant writes a trigger."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FrozenLook(Waiting):
     """One look through a camera. What was seen is said after the yes."""
 
@@ -112,7 +112,7 @@ class FrozenLook(Waiting):
     """Why messages did not go out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FrozenPlan(Waiting):
     """Calls that are made later, or now and for a while only."""
 
@@ -140,7 +140,7 @@ class AutomationChange(StrEnum):
     OFF = "off"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FrozenAutomation(Waiting):
     """An automation that is written, deleted or switched."""
 

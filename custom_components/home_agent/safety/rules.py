@@ -1,11 +1,12 @@
 """The rules about what may be done: shipped ones, and the household's, picked from lists or in text."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 from fnmatch import translate
 import re
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
 from homeassistant.auth.models import User
@@ -399,15 +400,14 @@ UNKNOWN_ACTION: Final = RuleSet(())
 """An action that this release does not know."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule of the household; an empty field means everything, everybody and always."""
 
     hass: HomeAssistant
     decision: str
     actions: tuple[RuleSet, ...] = ()
     kinds: RuleSet | None = None
-    targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    targets: Mapping[str, frozenset[str]] = MappingProxyType({})
     """By field, the entities, areas, floors and labels that the rule names."""
     hours: RuleHours | None = None
     presence: str = ""

@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from hashlib import scrypt
 from hmac import compare_digest
@@ -10,6 +10,7 @@ from itertools import product
 import math
 import re
 from secrets import token_bytes
+from types import MappingProxyType
 from typing import Final, NamedTuple
 import unicodedata
 
@@ -64,13 +65,12 @@ def prepare() -> None:
         number_words(language)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberWords:
+class NumberWords(NamedTuple):
     """The number words of a language, folded; a phrase is a tuple of its words."""
 
-    numbers: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+    numbers: Mapping[tuple[str, ...], str] = MappingProxyType({})
     """Phrase and the digits that it means."""
-    repeats: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    repeats: Mapping[tuple[str, ...], int] = MappingProxyType({})
     """Phrase that repeats the following digit, and the number of repetitions."""
     large: frozenset[str] = frozenset()
     """Hundred, thousand: numbers that are not read as digits."""

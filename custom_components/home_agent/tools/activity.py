@@ -144,8 +144,11 @@ def _changes_of(actions: Iterable[RecordedAction], turn_id: str) -> dict[str, Un
 
 
 async def _async_undo(changes: Mapping[str, Undoable], run: ToolRun, *, whole: bool) -> JsonValueType:
-    """Restore what changes have changed; `whole` if they are all of their turn."""
-    run = replace(run, speaker=replace(run.speaker, undoes=True))
+    """Restore what changes have changed; `whole` if they are all of their turn.
+
+    Raises PartlyFailed or TargetsFailed for what stays.
+    """
+    run = run._replace(speaker=replace(run.speaker, undoes=True))
     async with entity_locks(run.hass, list(changes)):
         outcome = ControlOutcome(run.house)
         plans, now = _plans(changes, run, outcome)

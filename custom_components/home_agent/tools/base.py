@@ -2,9 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, override
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self, override
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
@@ -39,8 +38,7 @@ type ToolOutput = JsonValueType | Mapping[str, object]
 """What a tool of this integration returns: JSON, or a `TypedDict` of JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRun:
+class ToolRun(NamedTuple):
     """One run of one tool. Services are reached through `call` and no other way."""
 
     hass: HomeAssistant
@@ -60,7 +58,7 @@ class ToolRun:
     """The calls of a planned command that a person confirmed when it was given."""
     read_once: ReadOnce | None = None
     """Reads what a call waits for beside a time, as `once.async_read_once` does."""
-    meanings: Mapping[str, str] = field(default_factory=dict)
+    meanings: Mapping[str, str] = MappingProxyType({})
     """What the action means by domain, where the call came in words of Home Assistant's own intents."""
 
     @property
@@ -124,22 +122,21 @@ class ToolRun:
         return await self.guard.async_read_service(call, self.speaker)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
+class Leaving(NamedTuple):
     """A call whose arguments go to a server outside the home."""
 
     tool: str
     args: Mapping[str, Any]
     source: str
     """The server, or the LLM API, that gets them."""
-    declared: frozenset[str] = frozenset()
-    """Texts that the tool's own schema holds."""
     only_reads: bool
     """Whether no one is asked before it runs."""
-    private: bool = False
-    """Whether the household lets the tool have private words."""
     allowing: str
     """How the household lets the tool have private words."""
+    declared: frozenset[str] = frozenset()
+    """Texts that the tool's own schema holds."""
+    private: bool = False
+    """Whether the household lets the tool have private words."""
 
 
 class HomeAgentTool(llm.Tool):

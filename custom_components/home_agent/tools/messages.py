@@ -1,9 +1,8 @@
 """What is said to people: the devices that can say it, which calls are messages, and which wait for a yes."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
@@ -32,8 +31,7 @@ SPEAKERS: Final = "media_player_entity_id"
 LANGUAGE: Final = "language"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speaking:
+class Speaking(NamedTuple):
     """A device in the home that can announce something."""
 
     entity_id: str

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from homeassistant.core import Context, State
 from homeassistant.exceptions import HomeAssistantError
@@ -58,8 +58,7 @@ class RunOutcome(StrEnum):
     """Whether it held could not be seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRuns:
+class PlannedRuns(NamedTuple):
     """Runs what is planned of one agent."""
 
     handler: ToolHandler
@@ -87,7 +86,7 @@ class PlannedRuns:
             await (self.ring if item.is_alarm else self.announce)(item, due, rings)
             return
         origin = CallOrigin(speaker=item.owner.speaker(due))
-        run = replace(await self.handler.async_run_of(origin), approved=item.approved)
+        run = (await self.handler.async_run_of(origin))._replace(approved=item.approved)
         turn, outcome = run.calls, ControlOutcome(run.house)
         if (message := item.message) is not None:
             call = llm.ToolInput(NotifyTool.name, {"person": message.receiver, "message": message.text})
@@ -199,7 +198,7 @@ class PlannedRuns:
 
     async def _async_restore(self, item: PlannedItem, run: ToolRun, outcome: ControlOutcome) -> JsonValueType:
         """Restore what was before a command for a while. Raises HomeAgentError for what failed."""
-        run = replace(run, speaker=replace(run.speaker, undoes=True))
+        run = run._replace(speaker=replace(run.speaker, undoes=True))
         waiting: dict[str, Held] = {}
         async with entity_locks(run.hass, list(item.held)):
             plans: dict[str, Plan] = {}

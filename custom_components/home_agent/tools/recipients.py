@@ -1,8 +1,7 @@
 """Persons whom messages reach: their notify targets, chats and devices, as the options name them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
@@ -44,8 +43,7 @@ def is_called(name: str, shown: str, person: str) -> bool:
     return name in (squash(shown), squash(person.partition(".")[2]), squash(first_name(shown)))
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """How a target is reached."""
 
     service: str
@@ -128,8 +126,7 @@ def route_to_own_phone(hass: HomeAssistant, device_id: str | None, user_id: str 
     return Route(service) if hass.services.has_service(NOTIFY, service) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatQuestion:
+class ChatQuestion(NamedTuple):
     """A question with answers to choose from, for chats."""
 
     id: str

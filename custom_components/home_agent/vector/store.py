@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # numpy is loaded where vectors are in use, and only there
@@ -40,8 +40,7 @@ class VectorStoreError(Exception):
         self.detail = detail
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """One text with its vector, as it is kept."""
 
     id: str
@@ -49,7 +48,7 @@ class Entry:
     vector: Vector
     content_hash: str
     """Of the text and the metadata: what is kept already is not embedded again."""
-    metadata: Mapping[str, Value] = field(default_factory=dict)
+    metadata: Mapping[str, Value] = MappingProxyType({})
 
 
 class Hit(NamedTuple):

@@ -6,8 +6,8 @@ abilities as well.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Final, NamedTuple, override
 
 from homeassistant.core import HomeAssistant, State
@@ -91,13 +91,12 @@ class Group(NamedTuple):
     measured: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The states and lines that are sent with a sentence."""
 
     records: Sequence[EntityRecord] = ()
     groups: Sequence[Group] = ()
-    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, float]] = MappingProxyType({})
     """How well entities fit, by their id: by words, by meaning."""
     goes_on: bool = False
     """Whether it is what the turn before was about."""
@@ -187,7 +186,7 @@ class _Selector:
         if kinds & SILENT:
             return _arranged(records, [])
         if ordered := self._ordered_before(named):
-            return replace(_arranged([*ordered, *records], []), goes_on=True)
+            return _arranged([*ordered, *records], [])._replace(goes_on=True)
         # Others of the kinds of the turn before that the sentence names in part: "Tom's too".
         names, unknown = self._names, topic.rest - self._names.place_words
         rest = [index for index in unknown if len(topic.words[index].folded) > 1]
@@ -196,14 +195,14 @@ class _Selector:
             others = self._others(self._before)
             alike = [one for one in others if all(map(names.words(one).intersection, said))]
             if alike:
-                return replace(_arranged(alike[:MAX_BEFORE], []), goes_on=True)
+                return _arranged(alike[:MAX_BEFORE], [])._replace(goes_on=True)
         if self._goes_on(named, kinds):
-            return replace(self._follow_up(kinds), goes_on=True)
+            return self._follow_up(kinds)._replace(goes_on=True)
         groups = self._groups(kinds, named)
         if topic.everything or (not groups and not named):
             groups = [*groups, *self._without_kind()]
         scores = {one.record.entity_id: {"words": round(one.score, 3)} for one in named}
-        return replace(_arranged(records, groups, few=self._few), scores=scores)
+        return _arranged(records, groups, few=self._few)._replace(scores=scores)
 
     # The kinds
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from math import comb, exp, sqrt
 from statistics import median
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from homeassistant.const import STATE_HOME, STATE_NOT_HOME
 
@@ -50,8 +50,7 @@ PARTS: Final[Mapping[frozenset[int], Sequence[frozenset[int]]]] = {
 """The groups of days that habits have, the largest first, and the parts that have to show the habit too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """An action of a person."""
 
     at: datetime
@@ -121,8 +120,7 @@ def load_habit(stored: Mapping[str, Any]) -> Habit:
     return habit
 
 
-@dataclass(frozen=True, slots=True)
-class _Act:
+class _Act(NamedTuple):
     day: date
     minute: int
     """Since the day began."""
@@ -285,8 +283,7 @@ def clock(minute: int) -> str:
     return f"{rounded // 60}:{rounded % 60:02d}"
 
 
-@dataclass(frozen=True, slots=True)
-class Thing:
+class Thing(NamedTuple):
     """The device of an entity, and its names."""
 
     device: str | None = None

@@ -177,7 +177,7 @@ class Learner:
                 if act.subject.startswith("person."):
                     who = await async_find_person(self._hass, act.subject)
                 at, person_id = dt_util.as_local(act.at), who.id if who else None
-                observed.append(replace(act, at=at, person=person_id))
+                observed.append(act._replace(at=at, person=person_id))
             levels = await self._source.async_levels(powers, start, end, FINE)
             observed += [
                 Observation(dt_util.as_local(at), key, IN_USE)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from string import punctuation
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 import unicodedata
 
 from homeassistant.util import dt as dt_util
@@ -77,8 +77,7 @@ class Origins:
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """The words that may leave, and how they stood together."""
 
     written: str

@@ -59,8 +59,7 @@ class PrivateKind(StrEnum):
     """Words that neither the person nor a text from outside has brought into the conversation."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class Finding(NamedTuple):
     """The position of something private in a text."""
 
     start: int

@@ -7,7 +7,6 @@ sentence that says how to make it generic.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from math import log
 import re
@@ -234,8 +233,7 @@ class Shortened(NamedTuple):
     """What it had told, in words for the model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sending:
+class Sending(NamedTuple):
     """The turn that sends data, and what the receiver may know."""
 
     language: str = "en"

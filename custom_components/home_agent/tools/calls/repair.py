@@ -7,8 +7,9 @@ and what is done to it, stays what the model wrote.
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 import re
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import probatio
@@ -153,14 +154,13 @@ _SCRIPT: Final = lazy_regex(r"(?:[\w.:/]*[.:/_])?script(?:__|[.:/])")
 """The beginning of the name of a script: one that is called "announce" does what the household wrote."""
 
 
-@dataclass(frozen=True, slots=True)
-class Adapted:
+class Adapted(NamedTuple):
     """A call as the tools that there are take it."""
 
     call: llm.ToolInput
     rule: str | None = None
     """What was mapped; None if the tool is offered under this name."""
-    meanings: Mapping[str, str] = field(default_factory=dict)
+    meanings: Mapping[str, str] = MappingProxyType({})
     """What the action means by domain, where the caller's language says so."""
 
 

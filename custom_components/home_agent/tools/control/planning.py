@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import starmap
 import json
 import operator
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
 from homeassistant.const import ATTR_ASSUMED_STATE
@@ -52,15 +53,14 @@ TOLERANCES: Mapping[str, float] = {
 """How far a state may be from what was asked for, per attribute."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(NamedTuple):
     """What a state should show once a call has worked. Nothing given, anything will do."""
 
     states: frozenset[str] = frozenset()
     unless: frozenset[str] = frozenset()
     passing: frozenset[str] = frozenset()
     """States on the way to it."""
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = MappingProxyType({})
     """Attribute, or "state", and its value."""
     change: bool = False
     """Whether any change is worth waiting for."""

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 DATA_CUSTOM_TOOLS: HassKey[CustomTools] = HassKey(f"{DOMAIN}.custom_tools")
 
 
-@dataclass(frozen=True, slots=True)
-class RawConfig:
+class RawConfig(NamedTuple):
     """The raw configuration: Home Assistant drops line numbers once it has validated it."""
 
     node: Any

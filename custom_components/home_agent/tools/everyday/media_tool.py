@@ -8,9 +8,8 @@ undo are the same for all players.
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 
 import probatio
 
@@ -92,8 +91,7 @@ MUSIC_KINDS: Final = {
 PLAYS: Final = frozenset((STATE_PLAYING, STATE_BUFFERING))
 
 
-@dataclass(frozen=True, slots=True)
-class MediaMatch:
+class MediaMatch(NamedTuple):
     """Something that a player can play."""
 
     title: str

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 
 import probatio
 
@@ -92,8 +92,7 @@ class Way:
     waits: ConfirmationNeeded | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inquiry:
+class Inquiry(NamedTuple):
     """A question to one person or room, whose reply is brought back to the one who asks."""
 
     text: str

@@ -1,7 +1,6 @@
 """Data that leaves the home for an external server: one sanitiser for all of it, and an audit log."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
@@ -70,8 +69,7 @@ class Outgoing:
         texts = [text for value in call.args.values() for text in texts_of(value)]
         checked = Sanitized("")
         if texts and (run.tainted or not call.private):
-            sending = replace(
-                _sending(run),
+            sending = _sending(run)._replace(
                 destination=call.source,
                 declared=call.declared,
                 asks=run.confirmed or not call.only_reads,

@@ -1,7 +1,6 @@
 """States of now as a query answers them: short lines, many entities counted by kind."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import isfinite
 from typing import Any, Final, NamedTuple
@@ -405,7 +404,7 @@ def _report(
 def _is_named(record: EntityRecord, area: Area | None) -> bool:
     kinds = domain_words()
     words = [word for word in record.name.split() if kinds.get(fold(word)) != record.domain]
-    return tells_name(replace(record, name=" ".join(words) or record.name), area)
+    return tells_name(record._replace(name=" ".join(words) or record.name), area)
 
 
 def _size(value: Any) -> int:
