@@ -61,7 +61,6 @@ STORES: dict[str, tuple[Make, Any, Any]] = {
 
 
 def path_of(hass: HomeAssistant, name: str) -> Path:
-    """Return the file of a store."""
     return Path(hass.config.path(".storage", f"home_agent.{name}"))
 
 
@@ -78,7 +77,6 @@ def on_disk(hass: HomeAssistant, name: str) -> Any:
 
 
 def kept_aside(hass: HomeAssistant, name: str) -> list[Path]:
-    """Return the files that were set aside for a store."""
     return list(path_of(hass, name).parent.glob(f"home_agent.{name}.corrupt-*"))
 
 

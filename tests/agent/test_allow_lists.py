@@ -38,7 +38,6 @@ SCENES = [
 
 
 def area(hass: HomeAssistant, name: str) -> str:
-    """Return the id of an area."""
     found = ar.async_get(hass).async_get_area_by_name(name)
     assert found is not None
     return found.id
@@ -55,7 +54,6 @@ async def kitchen_agent(hass: HomeAssistant, server: ModelServer, **options: Any
 
 
 def states(hass: HomeAssistant) -> dict[str, str]:
-    """Return the states of the lamps."""
     return {lamp: hass.states.get(lamp).state for lamp in LAMPS}
 
 

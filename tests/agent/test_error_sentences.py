@@ -161,7 +161,6 @@ class Dialog:
 async def dialog(
     hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator
 ) -> Dialog:
-    """Return the dialog."""
     await async_furnish(hass)
     # Before the client, which starts the web server.
     for component in ("assist_pipeline", "assist_satellite", "ai_task"):

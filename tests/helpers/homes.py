@@ -220,7 +220,6 @@ def build_home(
 
 
 def expose(hass: HomeAssistant, entity_id: str, *, exposed: bool = True) -> None:
-    """Show an entity to the assistant, or hide it."""
     exposed_entities.async_expose_entity(hass, "conversation", entity_id, exposed)
 
 

@@ -19,7 +19,6 @@ async def enable_all(agent: Agent) -> None:
 
 
 def figure(agent: Agent, key: str) -> Any:
-    """Return the state of a figure."""
     entity_id = er.async_get(agent.hass).async_get_entity_id(
         "sensor", DOMAIN, f"{agent.entry.entry_id}_{key}"
     )

@@ -47,7 +47,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 
 @pytest.fixture
 async def satellite(hass: HomeAssistant, agent: Agent) -> Satellite:
-    """Return a satellite in the bedroom."""
     return await async_add_satellite(hass, area_id=area_of(hass, "Bedroom"))
 
 

@@ -26,12 +26,10 @@ class Case:
 
 
 def control(**arguments: Any) -> Reply:
-    """Return a call of ha_control."""
     return tool_calls([("ha_control", arguments)])
 
 
 def query(**arguments: Any) -> Reply:
-    """Return a call of ha_query."""
     return tool_calls([("ha_query", arguments)])
 
 
