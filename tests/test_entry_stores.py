@@ -20,6 +20,7 @@ from custom_components.home_agent.store import EntryStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent
+from tests.helpers.checks import for_each
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.stored_values import AT, BOOK, MEMORY, PLANNED, PROFILE, SEEN, USAGE
 
@@ -85,7 +86,7 @@ def is_reported(hass: HomeAssistant, name: str) -> bool:
     return bool(ir.async_get(hass).async_get_issue("home_agent", f"store_unreadable_home_agent.{name}"))
 
 
-@pytest.mark.parametrize("name", STORES)
+@for_each("name", STORES)
 async def test_content_comes_back_and_one_agent_leaves(hass: HomeAssistant, name: str) -> None:
     """What is read is written as it was; an agent that is removed takes only its own."""
     make, good, _ = STORES[name]
@@ -99,7 +100,7 @@ async def test_content_comes_back_and_one_agent_leaves(hass: HomeAssistant, name
     assert not is_reported(hass, name)
 
 
-@pytest.mark.parametrize("name", STORES)
+@for_each("name", STORES)
 async def test_what_cannot_be_read_costs_itself(hass: HomeAssistant, name: str) -> None:
     """The other agents keep theirs, and of a list the rest of it; the file is kept and reported."""
     make, good, broken = STORES[name]
@@ -116,8 +117,8 @@ async def test_what_cannot_be_read_costs_itself(hass: HomeAssistant, name: str) 
     assert not is_reported(hass, name)
 
 
-@pytest.mark.parametrize("name", STORES)
 @pytest.mark.parametrize("data", [{"entries": []}, {"something": 1}])
+@for_each("name", STORES)
 async def test_content_of_another_shape(hass: HomeAssistant, name: str, data: Any) -> None:
     """It is kept aside, and the agents begin anew."""
     write(hass, name, data)
