@@ -18,7 +18,7 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.recorder import DATA_INSTANCE
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.injection import payloads
@@ -302,7 +302,7 @@ async def test_a_device_that_the_sentence_names_is_meant(home: CauseHouse) -> No
     assert HALL in tom["result"]["why"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "language", "is_told"),
     [
         ("Why is the hallway light on?", "en", True),
