@@ -44,7 +44,6 @@ def _now(cls: type[datetime], tz: tzinfo | None = None) -> datetime:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Set the clock before each test."""
     _Clock.ahead_ns = int(BEGIN.timestamp() * 1e9) - _real_ns()
 
 

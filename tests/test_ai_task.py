@@ -104,7 +104,6 @@ class Shopping(llm.API):
 
     @override
     async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
-        """Return the tools."""
         return llm.APIInstance(api=self, api_prompt="Buy things.", llm_context=llm_context, tools=self._tools)
 
 
@@ -123,7 +122,6 @@ class Buy(llm.Tool):
     async def async_call(
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> llm.ToolResult:
-        """Buy it."""
         self.bought.append((tool_input.tool_args, llm_context.context))
         if tool_input.tool_args["what"] == "trouble":
             raise RuntimeError("sold out")

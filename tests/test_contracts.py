@@ -26,7 +26,6 @@ LIGHT = "light.kitchen_ceiling"
 
 
 def user_input(text: str, **options: Any) -> conversation.ConversationInput:
-    """Return a sentence."""
     given = {
         "context": Context(),
         "conversation_id": None,

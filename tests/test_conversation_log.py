@@ -24,7 +24,6 @@ ON = {"conversation_log_enabled": True, "memory_extraction_enabled": False}
 
 
 def folder(hass: HomeAssistant) -> Path:
-    """Return where all logs are."""
     return Path(hass.config.path(DOMAIN, "conversations"))
 
 

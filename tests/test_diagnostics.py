@@ -40,7 +40,6 @@ PRIVATE_OPTIONS = {
 
 
 def entry_with(hass: HomeAssistant, data: dict[str, Any], options: dict[str, Any]) -> MockConfigEntry:
-    """Add an entry."""
     entry = MockConfigEntry(domain=DOMAIN, title="private name", data=data, options=options)
     entry.add_to_hass(hass)
     return entry

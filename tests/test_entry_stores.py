@@ -11,7 +11,7 @@ from custom_components.home_agent.conversations.sessions import ConversationSess
 from custom_components.home_agent.memory.learner.observations import ObservationStore
 from custom_components.home_agent.memory.memories import MemoryManager
 from custom_components.home_agent.memory.profile import ProfileManager
-from custom_components.home_agent.panel.usage import Usage
+from custom_components.home_agent.panel.usage import COUNTERS, Usage
 from custom_components.home_agent.planned.scheduler import PlannedStore
 from custom_components.home_agent.proactive.state import ProactiveStore
 from custom_components.home_agent.safety.journal import JournalStore
@@ -20,12 +20,11 @@ from custom_components.home_agent.store import EntryStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent
+from tests.helpers.checks import for_each
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
-from tests.helpers.stored_values import AT, BOOK, MEMORY, PLANNED, PROFILE, SEEN, USAGE
+from tests.helpers.tables import tables
 
-SESSION = {"history_id": "a", "last": AT}
-JOURNAL = {"ledger": [], "audit": [{"at": AT, "kind": "search", "query": "weather"}]}
-TESTED = {"report": {"verdict": "good", "advice": "", "model": "test-model", "cases": []}}
+GOOD = {**tables(__file__), "usage": {"2026-06-03": dict.fromkeys(COUNTERS, 3)}}
 
 type Make = Callable[[HomeAssistant], EntryStore[Any]]
 
@@ -42,26 +41,21 @@ def _self_tests(hass: HomeAssistant) -> EntryStore[Any]:
     return EntryStore(hass, "home_agent.self_test", SelfTestResult)
 
 
-STORES: dict[str, tuple[Make, Any, Any]] = {
-    "memories": (MemoryManager, [MEMORY], [MEMORY, {"id": "x"}]),
-    "profile": (ProfileManager, [PROFILE], [PROFILE, 5]),
-    "planned": (PlannedStore, [PLANNED], [PLANNED, {"due": "soon"}]),
-    "observations": (ObservationStore, SEEN, {**SEEN, "seen": [["light.desk"]]}),
-    "proactive": (ProactiveStore, BOOK, {**BOOK, "watches": 5}),
-    "conversation_sessions": (
-        _sessions,
-        {"device:kitchen": SESSION},
-        {"device:kitchen": {"history_id": "a", "last": 5}},
-    ),
-    "journal": (JournalStore, JOURNAL, {"ledger": []}),
-    "self_test": (_self_tests, TESTED, {"report": {"verdict": "good", "cases": 5}}),
-    "usage": (_usage, USAGE, {**USAGE, "yesterday": {}}),
+STORES: dict[str, tuple[Make, Any]] = {
+    "memories": (MemoryManager, [*GOOD["memories"], {"id": "x"}]),
+    "profile": (ProfileManager, [*GOOD["profile"], 5]),
+    "planned": (PlannedStore, [*GOOD["planned"], {"due": "soon"}]),
+    "observations": (ObservationStore, {**GOOD["observations"], "seen": [["light.desk"]]}),
+    "proactive": (ProactiveStore, {**GOOD["proactive"], "watches": 5}),
+    "conversation_sessions": (_sessions, {"device:kitchen": {"history_id": "a", "last": 5}}),
+    "journal": (JournalStore, {"ledger": []}),
+    "self_test": (_self_tests, {"report": {"verdict": "good", "cases": 5}}),
+    "usage": (_usage, {**GOOD["usage"], "yesterday": {}}),
 }
-"""Per file: who keeps it, content of one agent, and content of which a part cannot be read."""
+"""Per file: who keeps it, and content of one agent of which a part cannot be read."""
 
 
 def path_of(hass: HomeAssistant, name: str) -> Path:
-    """Return the file of a store."""
     return Path(hass.config.path(".storage", f"home_agent.{name}"))
 
 
@@ -78,7 +72,6 @@ def on_disk(hass: HomeAssistant, name: str) -> Any:
 
 
 def kept_aside(hass: HomeAssistant, name: str) -> list[Path]:
-    """Return the files that were set aside for a store."""
     return list(path_of(hass, name).parent.glob(f"home_agent.{name}.corrupt-*"))
 
 
@@ -87,10 +80,10 @@ def is_reported(hass: HomeAssistant, name: str) -> bool:
     return bool(ir.async_get(hass).async_get_issue("home_agent", f"store_unreadable_home_agent.{name}"))
 
 
-@pytest.mark.parametrize("name", STORES)
+@for_each("name", STORES)
 async def test_content_comes_back_and_one_agent_leaves(hass: HomeAssistant, name: str) -> None:
     """What is read is written as it was; an agent that is removed takes only its own."""
-    make, good, _ = STORES[name]
+    make, good = STORES[name][0], GOOD[name]
     write(hass, name, {"entries": {"one": good, "two": good}})
     store = make(hass)
     await store.async_load()
@@ -101,10 +94,10 @@ async def test_content_comes_back_and_one_agent_leaves(hass: HomeAssistant, name
     assert not is_reported(hass, name)
 
 
-@pytest.mark.parametrize("name", STORES)
+@for_each("name", STORES)
 async def test_what_cannot_be_read_costs_itself(hass: HomeAssistant, name: str) -> None:
     """The other agents keep theirs, and of a list the rest of it; the file is kept and reported."""
-    make, good, broken = STORES[name]
+    (make, broken), good = STORES[name], GOOD[name]
     write(hass, name, {"entries": {"one": broken, "two": good, "three": "text"}})
     before = path_of(hass, name).read_text()
     store = make(hass)
@@ -118,8 +111,8 @@ async def test_what_cannot_be_read_costs_itself(hass: HomeAssistant, name: str) 
     assert not is_reported(hass, name)
 
 
-@pytest.mark.parametrize("name", STORES)
 @pytest.mark.parametrize("data", [{"entries": []}, {"something": 1}])
+@for_each("name", STORES)
 async def test_content_of_another_shape(hass: HomeAssistant, name: str, data: Any) -> None:
     """It is kept aside, and the agents begin anew."""
     write(hass, name, data)

@@ -12,7 +12,6 @@ from tests.servers.model_server import ModelServer
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in a furnished house."""
     found = await async_agent(hass, model_server)
     await hass.services.async_call("light", "turn_on", {"entity_id": "light.bed_light"}, blocking=True)
     return found

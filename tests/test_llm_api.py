@@ -30,7 +30,6 @@ NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 
 
 async def locked(hass: HomeAssistant, server: ModelServer, options: dict[str, Any] | None = None) -> Agent:
-    """Return an agent in a house whose front door is locked."""
     agent = await async_agent(hass, server, {"automation_turns_per_minute": 1000, **(options or {})})
     await hass.services.async_call("lock", "lock", {"entity_id": DOOR}, blocking=True)
     await hass.async_block_till_done()
@@ -38,12 +37,10 @@ async def locked(hass: HomeAssistant, server: ModelServer, options: dict[str, An
 
 
 def door(hass: HomeAssistant) -> str:
-    """Return the state of the front door."""
     return hass.states.get(DOOR).state
 
 
 def context_of(user_id: str | None = None) -> llm.LLMContext:
-    """Return what another agent passes on."""
     return llm.LLMContext("other", Context(user_id=user_id), "en", "conversation", None)
 
 

@@ -39,7 +39,6 @@ async def agent(
 
 
 async def entries_of(agent: Agent, hass_client: ClientSessionGenerator) -> list[dict[str, Any]]:
-    """Return what the logbook shows."""
     await async_wait_recording_done(agent.hass)
     client = await hass_client()
     response = await client.get(f"/api/logbook/{(dt_util.utcnow() - timedelta(minutes=5)).isoformat()}")

@@ -43,19 +43,16 @@ class Assistants:
         self._client = client
 
     async def send(self, action: str, **data: Any) -> dict[str, Any]:
-        """Send what the dialog sends and return the answer."""
         await self._client.send_json_auto_id({"type": f"assist_pipeline/pipeline/{action}", **data})
         answer = await self._client.receive_json()
         assert answer["success"], answer
         return dict(answer["result"] or {})
 
     async def create(self, agent: str, **changes: Any) -> str:
-        """Add an assistant and return its id."""
         created = await self.send("create", **{**NEW, "conversation_engine": agent, **changes})
         return str(created["id"])
 
     async def update(self, pipeline_id: str, agent: str, **changes: Any) -> None:
-        """Save an assistant."""
         await self.send("update", pipeline_id=pipeline_id, **{**NEW, "conversation_engine": agent, **changes})
 
 
@@ -63,7 +60,6 @@ class Assistants:
 async def assistants(
     hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator
 ) -> Assistants:
-    """Return the assistants."""
     assert await async_setup_component(hass, "homeassistant", {})
     for component in ("assist_pipeline", "repairs", "ai_task"):  # before the client: it starts the web server
         assert await async_setup_component(hass, component, {})

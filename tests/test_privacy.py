@@ -165,7 +165,6 @@ async def test_somebody_who_is_gone_can_still_be_erased(
 
 
 def full_disk(*_args: Any, **_options: Any) -> None:
-    """Refuse to write."""
     raise OSError(errno.ENOSPC, "No space left on device")
 
 

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent import const
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent
+from tests.helpers.checks import for_each
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -18,7 +18,7 @@ SECRET = "my diagnosis is lupus"
 LIGHT = "light.kitchen_ceiling"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "kind"),
     [
         (("ha_control", {"action": "turn_on", "name": "foo lamp"}), "ValidationError"),
@@ -33,6 +33,7 @@ async def test_the_request_is_for_the_model_only(
     hass: HomeAssistant, model_server: ModelServer, agent: Agent, call: tuple[str, dict[str, Any]], kind: str
 ) -> None:
     """The model is reminded of the request; events and the journal do not contain it."""
+    model_server.clear()
     fired = {event: async_capture_events(hass, event) for event in EVENTS}
     again = [tool_calls([(call[0], {**call[1], "attempt": n})]) for n in range(3)]
     model_server.script([*again, text("Sorry.")])

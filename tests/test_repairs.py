@@ -186,7 +186,6 @@ class TestFiles:
 
     @pytest.fixture(autouse=True)
     async def folder(self, hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> None:
-        """Give an agent a folder of its own."""
         hass.config.config_dir = str(tmp_path)
         await async_agent(hass, model_server)
 
@@ -266,7 +265,6 @@ async def test_an_agent_that_is_removed(hass: HomeAssistant, model_server: Model
 
 
 def issue(hass: HomeAssistant, key: str, agent_id: str) -> ir.IssueEntry | None:
-    """Return the issue of an agent."""
     return ir.async_get(hass).async_get_issue("home_agent", f"{key}_{agent_id}")
 
 

@@ -23,12 +23,10 @@ def listings(server: ModelServer) -> int:
 
 
 def issue(agent: Agent, key: str = "server_unavailable") -> ir.IssueEntry | None:
-    """Return the issue about the agent's server."""
     return ir.async_get(agent.hass).async_get_issue(DOMAIN, f"{key}_{agent.entry.entry_id}")
 
 
 def lamp(hass: HomeAssistant) -> str:
-    """Return the state of the reading lamp."""
     state = hass.states.get(LAMP)
     assert state is not None
     return state.state

@@ -34,7 +34,6 @@ BOUNDS = {
 
 
 def objects() -> Counter[str]:
-    """Count the objects of our classes."""
     kinds = Counter(map(type, gc.get_objects()))
     return Counter(
         {

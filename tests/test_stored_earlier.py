@@ -86,7 +86,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer, freezer: FrozenD
 
 
 async def call(agent: Agent, tool: str, who: str = "anna", /, **args: Any) -> str:
-    """Return what a tool tells the model."""
     agent.server.clear()
     await agent.act((tool, args), sentence="What is there?", context=Context(user_id=f"user-{who}"))
     return json.dumps(agent.results[-1])

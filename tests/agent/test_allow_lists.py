@@ -38,7 +38,6 @@ SCENES = [
 
 
 def area(hass: HomeAssistant, name: str) -> str:
-    """Return the id of an area."""
     found = ar.async_get(hass).async_get_area_by_name(name)
     assert found is not None
     return found.id
@@ -55,7 +54,6 @@ async def kitchen_agent(hass: HomeAssistant, server: ModelServer, **options: Any
 
 
 def states(hass: HomeAssistant) -> dict[str, str]:
-    """Return the states of the lamps."""
     return {lamp: hass.states.get(lamp).state for lamp in LAMPS}
 
 
@@ -71,28 +69,27 @@ async def test_requests(hass: HomeAssistant, model_server: ModelServer) -> None:
     assert [name for name in ELSEWHERE if name in sent] == []
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
+async def test_what_is_not_listed_does_not_exist(
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
+) -> None:
+    """A call for it is refused like one for something that does not exist, and names nothing of it."""
+    agent = await kitchen_agent(hass, model_server)
+    for args in (
         {"action": "turn_on", "entity_id": "light.bed_light"},
         {"action": "turn_on", "entity_id": ["Bed Light"]},
         {"action": "turn_on", "area": "Bedroom", "domain": "light"},
         {"action": "turn_on", "floor": "Upstairs", "domain": "light"},
         {"action": "turn_on", "entity_id": "light.bed_light", "when": "10 minutes"},
         {"action": "unlock", "entity_id": "lock.front_door"},
-    ],
-)
-async def test_what_is_not_listed_does_not_exist(
-    hass: HomeAssistant, model_server: ModelServer, args: dict[str, Any]
-) -> None:
-    """A call for it is refused like one for something that does not exist, and names nothing of it."""
-    agent = await kitchen_agent(hass, model_server)
-    result = await agent.call("ha_control", **args)
-    assert not result["success"]
-    assert "Front Door" not in json.dumps(result)
-    assert set(states(hass).values()) == {"off"}
-    assert not agent.entry.runtime_data.planned.all()
-    assert not agent.entry.runtime_data.confirmations.pending
+    ):
+        with subtests.test(args=args):
+            model_server.clear()
+            result = await agent.call("ha_control", **args)
+            assert not result["success"]
+            assert "Front Door" not in json.dumps(result)
+            assert set(states(hass).values()) == {"off"}
+            assert not agent.entry.runtime_data.planned.all()
+            assert not agent.entry.runtime_data.confirmations.pending
 
 
 async def test_all_lights_are_those_of_the_list(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -6,13 +6,14 @@ import pytest
 
 from homeassistant.core import HomeAssistant, ServiceCall
 from tests.helpers.agent import Agent, speech
+from tests.helpers.checks import for_each
 from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
 from tests.helpers.undo import control
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("calls", "language", "yes", "said"),
     [
         ([control("unlock", "lock.front_door")], "en", "yes", "I unlocked the Front Door."),
@@ -38,14 +39,16 @@ from tests.servers.replies import text, tool_calls
     ],
 )
 async def test_what_was_done(
-    model_server: ModelServer,
+    secure: SecureHouse,
     agent: Agent,
     calls: list[tuple[str, dict[str, Any]]],
     language: str,
     yes: str,
     said: str,
 ) -> None:
-    model_server.script([tool_calls(calls), text("Hm.")])
+    secure.reset()
+    agent.server.clear()
+    agent.server.script([tool_calls(calls), text("Hm.")])
     asked = await agent.say("Open it", language=language)
     done = await agent.say(yes, language=language, conversation_id=asked.conversation_id)
     assert speech(done) == said

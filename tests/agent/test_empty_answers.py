@@ -6,7 +6,7 @@ from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.turns import LIGHT, ON
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import Reply, text, thinking, tool_calls
+from tests.servers.replies import text, thinking, tool_calls
 
 SILENT = {
     "empty": text(""),
@@ -17,26 +17,29 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize("silence", SILENT.values(), ids=SILENT)
 async def test_a_command_is_carried_out_after_silence(
-    hass: HomeAssistant, model_server: ModelServer, silence: Reply
+    hass: HomeAssistant, model_server: ModelServer, subtests: pytest.Subtests
 ) -> None:
     """The second request is the first one with twice the tokens and no thinking, whatever the options say."""
     options = {"thinking_enabled": True, "reasoning_effort": "high", "llm_max_tokens": 300}
     agent = await async_agent(hass, model_server, options)
-    model_server.script([silence, tool_calls([ON]), text("The light is on.")])
+    for name, silence in SILENT.items():
+        with subtests.test(name):
+            await hass.services.async_call("light", "turn_off", {"entity_id": LIGHT}, blocking=True)
+            model_server.clear()
+            model_server.script([silence, tool_calls([ON]), text("The light is on.")])
 
-    result = await agent.say("Kitchen ceiling on")
+            result = await agent.say("Kitchen ceiling on")
 
-    assert speech(result) == "The light is on."
-    assert hass.states.get(LIGHT).state == "on"
-    first, again, _ = (request.json for request in model_server.chats)
-    assert again["messages"] == first["messages"]
-    assert again["tools"] == first["tools"]
-    assert (first["max_tokens"], again["max_tokens"]) == (300, 600)
-    assert "chat_template_kwargs" not in first
-    assert again["chat_template_kwargs"]["enable_thinking"] is False
-    assert (first["reasoning_effort"], again.get("reasoning_effort")) == ("high", None)
+            assert speech(result) == "The light is on."
+            assert hass.states.get(LIGHT).state == "on"
+            first, again, _ = (request.json for request in model_server.chats)
+            assert again["messages"] == first["messages"]
+            assert again["tools"] == first["tools"]
+            assert (first["max_tokens"], again["max_tokens"]) == (300, 600)
+            assert "chat_template_kwargs" not in first
+            assert again["chat_template_kwargs"]["enable_thinking"] is False
+            assert (first["reasoning_effort"], again.get("reasoning_effort")) == ("high", None)
 
 
 async def test_silence_twice_is_told(

@@ -117,22 +117,27 @@ QUOTING: dict[str, Reply] = {
 }
 
 
-@pytest.mark.parametrize("reply", QUOTING)
 async def test_a_server_that_quotes(
-    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture, reply: str
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    caplog: pytest.LogCaptureFixture,
+    subtests: pytest.Subtests,
 ) -> None:
     """No log message of the default level and no event contains what a person or the model said."""
     caplog.set_level(logging.INFO)
     agent = await async_agent(hass, model_server, NO_FALLBACK)
-    errors = [async_capture_events(hass, name) for name in (EVENT_ERROR, EVENT_STREAMING_ERROR)]
-    model_server.default = QUOTING[reply]
-    await agent.say(SAID)
-    told = [event.data for events in errors for event in events]
-    assert told
-    logged = [record.getMessage() for record in caplog.records if DOMAIN in record.name]
-    assert [line for line in logged if "The turn failed" in line]
-    for word in ("lupus", "diagnosis", "Kim"):
-        assert word not in str(told) + "\n".join(logged)
+    for name, reply in QUOTING.items():
+        with subtests.test(name):
+            caplog.clear()
+            errors = [async_capture_events(hass, event) for event in (EVENT_ERROR, EVENT_STREAMING_ERROR)]
+            model_server.default = reply
+            await agent.say(SAID)
+            told = [event.data for events in errors for event in events]
+            assert told
+            logged = [record.getMessage() for record in caplog.records if DOMAIN in record.name]
+            assert [line for line in logged if "The turn failed" in line]
+            for word in ("lupus", "diagnosis", "Kim"):
+                assert word not in str(told) + "\n".join(logged)
 
 
 class Dialog:
@@ -161,7 +166,6 @@ class Dialog:
 async def dialog(
     hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator
 ) -> Dialog:
-    """Return the dialog."""
     await async_furnish(hass)
     # Before the client, which starts the web server.
     for component in ("assist_pipeline", "assist_satellite", "ai_task"):

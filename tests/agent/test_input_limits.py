@@ -19,7 +19,6 @@ LONG = 100_000
 
 
 def nested(depth: int) -> Any:
-    """Return a list in a list in a list."""
     value: Any = []
     for _ in range(depth):
         value = [value]
@@ -51,7 +50,6 @@ HUGE: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 async def async_execute(hass: HomeAssistant, tool: str, args: dict[str, Any]) -> dict[str, Any]:
-    """Call a tool by the service."""
     found = await call_action(hass, "execute_tool", {"tool_name": tool, "parameters": args})
     assert found is not None
     return found

@@ -43,7 +43,6 @@ async def say(
     after: conversation.ConversationResult | None = None,
     language: str = "en",
 ) -> conversation.ConversationResult:
-    """Say a sentence at the satellite."""
     agent.server.clear()
     agent.server.script(list(replies))
     conversation_id = after.conversation_id if after else None

@@ -23,12 +23,10 @@ FACT = "The bins go out on Tuesday"
 
 
 async def remember(hass: HomeAssistant, agent_id: str, content: str = FACT) -> None:
-    """Add a memory of the household."""
     await call_action(hass, "add_memory", {"content": content, "config_entry_id": agent_id})
 
 
 def stored(hass: HomeAssistant, agent_id: str) -> list[str]:
-    """Return what an agent remembers, or remembered."""
     shared = hass.data["home_agent"]
     return [memory.content for memory in shared.memories.of(agent_id).records()]
 
@@ -39,7 +37,6 @@ def asked(hass: HomeAssistant, agent_id: str) -> bool:
 
 
 async def answer(hass: HomeAssistant, agent_id: str, step: str, **typed: Any) -> dict[str, Any]:
-    """Choose what becomes of the memories."""
     assert await async_setup_component(hass, REPAIRS, {})
     manager: RepairsFlowManager = hass.data[REPAIRS]["flow_manager"]
     flow = await manager.async_init("home_agent", data={"issue_id": f"memories_kept_{agent_id}"})
@@ -52,7 +49,6 @@ async def answer(hass: HomeAssistant, agent_id: str, step: str, **typed: Any) ->
 
 
 async def remove(hass: HomeAssistant, agent: Agent, subentry_id: str | None = None) -> None:
-    """Remove a connection, or a further agent."""
     if subentry_id is None:
         await hass.config_entries.async_remove(agent.entry.entry_id)
     else:

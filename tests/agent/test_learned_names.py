@@ -26,7 +26,6 @@ KEPT = "piano lamp = Reading Lamp"
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent at a satellite."""
     return (await async_agent(hass, model_server, OPTIONS)).at_satellite()
 
 
@@ -42,7 +41,6 @@ async def say(
     after: conversation.ConversationResult | None = None,
     **options: Any,
 ) -> conversation.ConversationResult:
-    """Say a sentence in a conversation."""
     agent.server.clear()
     agent.server.script(list(replies))
     return await agent.say(sentence, conversation_id=after.conversation_id if after else None, **options)
@@ -70,7 +68,6 @@ async def clarify(
 
 
 def kept(agent: Agent) -> list[str]:
-    """Return the memories."""
     return [memory.content for memory in agent.entry.runtime_data.memories.all()]
 
 
@@ -196,7 +193,6 @@ async def test_what_is_not_offered(
 
 
 async def learn(agent: Agent, name: str, entity_id: str = LAMP) -> None:
-    """Teach a name, and say yes."""
     assert (
         speech(await say(agent, "Yes", after=await clarify(agent, name, entity_id))) == "I'll remember that."
     )

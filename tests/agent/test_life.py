@@ -36,17 +36,14 @@ type Change = Callable[[Agent], Awaitable[Any]]
 
 
 async def reload(agent: Agent) -> None:
-    """Load the entry anew."""
     assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
 
 
 async def unload(agent: Agent) -> None:
-    """Switch the entry off."""
     assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
 
 
 async def remove(agent: Agent) -> None:
-    """Delete the entry."""
     await agent.hass.config_entries.async_remove(agent.entry.entry_id)
 
 
@@ -56,7 +53,6 @@ async def interrupt(agent: Agent) -> None:
 
 
 async def stop(agent: Agent) -> None:
-    """Say that Home Assistant stops."""
     agent.hass.bus.async_fire(EVENT_HOMEASSISTANT_STOP)
 
 
@@ -66,7 +62,6 @@ def left_running() -> list[str]:
 
 
 def tracebacks(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what was logged with an exception."""
     return [
         record.getMessage()
         for record in caplog.records

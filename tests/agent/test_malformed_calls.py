@@ -14,125 +14,19 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
+from tests.helpers.tables import tables
 from tests.helpers.turns import LIGHT, ON, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 
-NAME = "ha_control"
-ARGS = {"action": "turn_on", "entity_id": ["light.hallway"]}
-JSON = json.dumps(ARGS)
-CALL = json.dumps({"name": NAME, "arguments": ARGS})
-PYTHON = f"{NAME}(action='turn_on', entity_id=['light.hallway'])"
-HALLWAY = {"light.hallway": "on"}
-KITCHEN = {"light.kitchen_ceiling": "on", "light.worktop": "on"}
-CURTAINS = {"entity_id": "cover.bedroom_curtains"}
-FRONT_DOOR = {"entity_id": "lock.front_door"}
-HEATING_OFF = {"action": "turn_off", "domain": "climate"}
-ALL_HEATING = dict.fromkeys(("climate.bathroom", "climate.bedroom", "climate.living_room"), "off")
+TABLES = tables(__file__)
 
-NATIVE: Mapping[str, Any] = {
-    "trailing comma": f"{JSON[:-1]},}}",
-    "Python": str({**ARGS, "name": None}),
-    "JSON in Python": f"{str(ARGS)[:-1]}, 'name': null}}",
-    "bare keys": "{action: 'turn_on', entity_id: ['light.hallway']}",
-    "fence": f"```json\n{JSON}\n```",
-    "text of a text": json.dumps(JSON),
-    "a bracket too many": f"{JSON}}}",
-    "special token": f"{JSON}<|im_end|>",
-    "list": f"[{JSON}]",
-    "Python arguments": "action='turn_on', entity_id=['light.hallway']",
-    "service": {"domain": "light", "service": "turn_on", "target": {"entity_id": "light.hallway"}},
-    "dotted service": {"service": "light.turn_on", "entity_id": "light.hallway"},
-    "service data": {"service": "light.turn_on", "service_data": {"entity_id": "light.hallway"}},
-    "service without domain": {"service": "turn_on", "entity_id": "light.hallway"},
-    "list of services": {
-        "list": [{"domain": "light", "service": "turn_on", "target": {"entity_id": "light.hallway"}}]
-    },
-    "list of actions": {"actions": [ARGS]},
-    "target": {"action": "turn_on", "target": {"entity_id": "light.hallway"}},
-    "order in an object": {"order": ARGS},
-    "whole call": {"name": NAME, "arguments": ARGS},
-    "reason": {**ARGS, "reason": "The person wants light", "confidence": 0.9},
-    "verb": {"verb": "turn_on", "entity_id": "light.hallway"},
-    "verb in words": {**ARGS, "action": "switch on"},
-    "start": {**ARGS, "action": "start"},
-}
-WRITTEN: Mapping[str, str] = {
-    "arguments": JSON,
-    "arguments in a fence": f"```json\n{JSON}\n```",
-    "arguments in Python": str(ARGS),
-    "arguments after words": f"Sure, I will do that.\n{JSON}",
-    "arguments after a thought": f"<think>Hm.</think>\n{JSON}",
-    "service": json.dumps({"service": "light.turn_on", "target": {"entity_id": "light.hallway"}}),
-    "Hermes, Qwen3": f"<tool_call>\n{CALL}\n</tool_call>",
-    "Qwen3 Coder": f"<tool_call>\n<function={NAME}>\n<parameter=action>turn_on</parameter>\n"
-    "<parameter=entity_id>light.hallway</parameter>\n</function>\n</tool_call>",
-    "Llama 3.1": f'<|python_tag|>{{"name": "{NAME}", "parameters": {JSON}}}<|eom_id|>',
-    "Llama 3.2": f"[{PYTHON}]",
-    "Llama 3, function tag": f"<function={NAME}>{JSON}</function>",
-    "Mistral": f"[TOOL_CALLS] [{CALL}]",
-    "Ministral": f"[TOOL_CALLS]{NAME}[ARGS]{JSON}",
-    "Mistral Small": f"[TOOL_CALLS]{NAME}[CALL_ID]abc123def[ARGS]{JSON}",
-    "Gemma 3": f"```tool_code\nprint({PYTHON})\n```",
-    "FunctionGemma": f"<start_function_call>call:{NAME}{{action:<escape>turn_on<escape>,"
-    "entity_id:[<escape>light.hallway<escape>]}<end_function_call>",
-    "Phi-4": f"<|tool_call|>[{CALL}]<|/tool_call|>",
-    "Phi-4, functools": f"functools[{CALL}]",
-    "Granite": f"<|tool_call|>[{CALL}]",
-    "GPT-OSS": f"<|channel|>analysis<|message|>A call.<|end|><|start|>assistant<|channel|>commentary "
-    f"to=functions.{NAME} <|constrain|>json<|message|>{JSON}<|call|>",
-    "GPT-OSS, role": f"<|start|>assistant to=functions.{NAME}<|channel|>commentary json<|message|>{JSON}",
-    "DeepSeek": f"<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>function"
-    f"<\uff5ctool\u2581sep\uff5c>{NAME}\n```json\n{JSON}\n```<\uff5ctool\u2581call\u2581end\uff5c>",
-    "GLM": f"<tool_call>{NAME}\n<arg_key>action</arg_key>\n<arg_value>turn_on</arg_value>\n"
-    "<arg_key>entity_id</arg_key>\n<arg_value>light.hallway</arg_value>\n</tool_call>",
-    "Kimi": f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{NAME}:0"
-    f"<|tool_call_argument_begin|>{JSON}<|tool_call_end|><|tool_calls_section_end|>",
-    "LFM2": f"<|tool_call_start|>[{PYTHON}]<|tool_call_end|>",
-    "tool and a colon": f"{NAME}: {JSON}",
-}
-MEANT: list[tuple[str, str, dict[str, Any], dict[str, str]]] = [
-    ("Licht in der Küche an", "de", {"action": "turn_on", "area": "Küche"}, KITCHEN),
-    ("Allume la cuisine", "fr", {"action": "turn_on", "area": "la cuisine"}, KITCHEN),
-    ("Włącz światło w kuchni", "pl", {"action": "turn_on", "area": "kuchni"}, KITCHEN),
-    ("Включи свет на кухне", "ru", {"action": "turn_on", "area": "кухне"}, KITCHEN),
-    ("Doe boven het licht uit", "nl", {"action": "turn_off", "floor": "boven"}, {"light.night_light": "off"}),
-    ("Turn the heating off in the whole house", "en", {**HEATING_OFF, "area": "whole house"}, ALL_HEATING),
-    ("Mach die Heizung im ganzen Haus aus", "de", {**HEATING_OFF, "area": "Haus"}, ALL_HEATING),
-    ("Éteins le chauffage dans toute la maison", "fr", HEATING_OFF, ALL_HEATING),
-    (
-        "Mach die Jalousien im Wohnzimmer zu",
-        "de",
-        {"action": "close", "area": "Wohnzimmer", "domain": "cover"},
-        {"cover.living_room_blinds": "closed"},
-    ),
-]
-NOT_MOVED: list[tuple[str, str, dict[str, Any]]] = [
-    ("The curtains, please", "en", {"action": "turn_on", **CURTAINS}),
-    ("Close the curtains", "en", {"action": "turn_on", **CURTAINS}),
-    ("Open the curtains", "en", CURTAINS),
-    ("Open the curtains", "en", {**CURTAINS, "position": 50}),
-    ("Unlock the front door", "en", FRONT_DOOR),
-    ("What a day", "en", {"service": "turn_off", **FRONT_DOOR}),
-    ("Turn on the lamp in the kitchen", "en", {**ARGS, "area": "Kitchen"}),
-    ("Open the blinds", "en", {"action": "open", "entity_id": "cover.garage_door", "area": "Kitchen"}),
-    ("Turn off the heating", "en", {**HEATING_OFF, "area": "house"}),
-    ("Turn on the hallway light", "en", {**ARGS, "delay": 600}),
-    ("Turn on the hallway light", "en", {**ARGS, "duration": 300}),
-    ("Turn on the hallway light in 5 minutes", "en", {**ARGS, "delay": 600}),
-    ("Turn on the hallway light", "en", {**ARGS, "wait_time": "10 minutes"}),
-    ("Turn on the hallway light", "en", {**ARGS, "parameters": {"timeout": 30}}),
-    ("Turn on the hallway light", "en", {**ARGS, "at": "18:30", "delay": "5 minutes"}),
-    ("Schalte das Licht im Flur in zehn Minuten ein", "de", {**ARGS, "when": 10}),
-    ("Mach das Licht im Flur bis 23:45 an", "de", {**ARGS, "until": "23:45"}),
-    ("Zet het licht in de gang 5 minuten aan", "nl", {**ARGS, "parameters": {"duration": "5 minutes"}}),
-    ("The hallway light, please", "en", {"entity_id": "light.hallway"}),
-]
+NAME = "ha_control"
+HALLWAY = {"light.hallway": "on"}
 
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in the demo house."""
     await async_demo_house(hass)
     assert await async_setup_component(hass, "conversation", {})
     return await async_add_agent(hass, model_server, {"memory_extraction_enabled": False})
@@ -171,7 +65,7 @@ async def changes(agent: Agent, sentence: str, language: str, reply: Reply) -> t
 
 async def test_a_made_call(agent: Agent, subtests: pytest.Subtests) -> None:
     """Arguments that are almost right are carried out, and stand in the history as they were meant."""
-    for name, args in NATIVE.items():
+    for name, args in TABLES["native"].items():
         with subtests.test(name):
             changed = await changes(agent, "Turn on the hallway light", "en", tool_calls([(NAME, args)]))
             assert changed == (HALLWAY, "Fine.")
@@ -183,7 +77,7 @@ async def test_a_written_call(agent: Agent, subtests: pytest.Subtests) -> None:
     """A call in the answer's text is carried out, in the form of any family of models, streamed or not."""
     for streaming in (True, False):
         await agent.set_options(streaming_enabled=streaming)
-        for family, written in WRITTEN.items():
+        for family, written in TABLES["written"].items():
             if streaming or "Mistral" in family:
                 with subtests.test(family, streaming=streaming):
                     changed = await changes(agent, "Turn on the hallway light", "en", text(written))
@@ -192,7 +86,7 @@ async def test_a_written_call(agent: Agent, subtests: pytest.Subtests) -> None:
 
 async def test_what_is_clear(agent: Agent, subtests: pytest.Subtests) -> None:
     """Rooms, verbs and the whole house are found in the speaker's language."""
-    for sentence, language, args, after in MEANT:
+    for sentence, language, args, after in TABLES["meant"]:
         with subtests.test(sentence):
             reply = tool_calls([(NAME, {"domain": "light", **args})])
             assert (await changes(agent, sentence, language, reply))[0] == after
@@ -200,7 +94,7 @@ async def test_what_is_clear(agent: Agent, subtests: pytest.Subtests) -> None:
 
 async def test_what_is_not_guessed(agent: Agent, subtests: pytest.Subtests) -> None:
     """What is not clear, and what would move a door on a guess, is told to the model."""
-    for sentence, language, args in NOT_MOVED:
+    for sentence, language, args in TABLES["not_moved"]:
         with subtests.test(sentence, args=args):
             assert (await changes(agent, sentence, language, tool_calls([(NAME, args)])))[0] == {}
             assert json.loads(agent.server.chats[1].messages[-1]["content"])["success"] is False
@@ -215,7 +109,6 @@ def wrong(name: str) -> Any:
 
 
 def quality(events: list[Any]) -> dict[str, Any]:
-    """Return the counters of the last turn."""
     return events[-1].data["tool_quality"]
 
 

@@ -19,8 +19,11 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import call_action, speech
 from tests.helpers.secure_house import SecureHouse
+from tests.helpers.tables import tables
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
+
+TABLES = tables(__file__)
 
 SECRET_NAMES = """
     code Code CODE alarm_code alarmCode user-code userCode usercode door.code codes pin PIN user_pin pinCode
@@ -60,7 +63,6 @@ hidden = st.sampled_from(
 
 @st.composite
 def arguments(draw: st.DrawFn) -> dict[str, Any]:
-    """Return arguments with a secret somewhere in them."""
     inner: Any = {draw(st.sampled_from(SECRET_KEYS)): draw(hidden)}
     for _ in range(draw(st.integers(0, 5))):
         wrapped = draw(st.sampled_from(HARMLESS_KEYS))
@@ -154,29 +156,6 @@ async def test_a_pin_is_not_stored(
         assert "four seven" not in words
 
 
-UNLOCK = {"action": "unlock", "entity_id": "lock.cellar"}
-SHAPES: dict[str, tuple[str, Any]] = {
-    "object": ("ha_control", {**UNLOCK, "parameters": {"code": "4711"}}),
-    "JSON in a text": ("ha_control", {**UNLOCK, "parameters": '{"code": "4711"}'}),
-    "Python in a text": ("ha_control", {**UNLOCK, "parameters": "{'code': 4711}"}),
-    "a number": ("ha_control", {**UNLOCK, "parameters": {"value": 4711}}),
-    "wrapped": ("ha_control", {"arguments": '{"action": "unlock", "parameters": {"pin": "4711"}}'}),
-    "twice in a text": ("ha_control", {**UNLOCK, "parameters": '{"data": "{\\"x\\": \\"4711\\"}"}'}),
-    "other spelling": ("ha_control", {**UNLOCK, "parameters": {"Code": "4711"}}),
-    "code_number": ("ha_control", {**UNLOCK, "code_number": "4711"}),
-    "beside an id": ("ha_control", {**UNLOCK, "entity_id": "lock.cellar code 4711"}),
-    "as a name": ("ha_control", {"action": "unlock", "name": "Cellar 4711"}),
-    "positions": ("ha_control", {"args": ["unlock", "lock.cellar", "4711"]}),
-    "list of numbers": ("ha_control", {"args": ["unlock", "lock.cellar", 4711]}),
-    "an intent": ("HassUnlock", {"name": "Cellar", "value": "4711"}),
-    "a service": ("lock.unlock", {"entity_id": "lock.cellar", "service_data": '{"value": "4711"}'}),
-    "an alarm": ("alarm_control_panel.alarm_disarm", {"name": "Home", "x": "is 4711"}),
-    "broken JSON": ("ha_control", '{"action": "unlock", "parameters": {"code": "4711"'),
-    "a list in a text": ("ha_control", '["unlock", "4711"]'),
-}
-"""Ways in which models write the code of a lock or an alarm."""
-
-
 async def test_a_code_in_any_form(
     hass: HomeAssistant,
     model_server: ModelServer,
@@ -188,7 +167,7 @@ async def test_a_code_in_any_form(
     """It stands in no event, no store, no log and no answer of the action, whether the call fits or not."""
     await secure.async_agent(model_server)
     user = MockUser(name="Anna", is_owner=True).add_to_hass(hass)
-    for shape, call in SHAPES.items():
+    for shape, call in TABLES["shapes"].items():
         with subtests.test(shape):
             model_server.clear()
             async_expose_entity(hass, "conversation", "lock.cellar", True)

@@ -20,6 +20,7 @@ from custom_components.home_agent.memory.memories import Memories
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import IDLE_SECONDS, Agent, async_agent
+from tests.helpers.checks import for_each
 from tests.helpers.cloud import names_lead_home, outside
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
@@ -205,7 +206,7 @@ async def test_a_fact_beside_an_order_is_looked_at(notes: Notes, subtests: pytes
             assert len(notes.requests) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "content", "shared"),
     [
         ("I am pregnant and want to paint a room", "Anna is pregnant", False),
@@ -220,6 +221,7 @@ async def test_what_one_says_of_oneself_is_not_the_households(
     notes: Notes, said: str, content: str, shared: bool
 ) -> None:
     """Whatever the model thinks: others would be told."""
+    await notes.memories.async_drop([memory.id for memory in notes.memories.all()])
     notes.takes({**VEGETARIAN, "content": content, "about": "household"})
     await notes.say(said)
     (memory,) = notes.memories.all()

@@ -7,6 +7,7 @@ import pytest
 from custom_components.home_agent.memory.records import Origin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
+from tests.helpers.checks import for_each
 from tests.helpers.remembering import FACT, anna, ben, told, user  # noqa: F401 - fixtures
 
 OLDER = {"store_memory", "recall_memory", "forget_memory", "get_user_profile", "update_user_profile"}
@@ -19,6 +20,11 @@ async def memory(
     call = ("memory", {"action": action, "text": words, **more})
     await agent.act(call, sentence=said, context=context)
     return agent.results[-1]
+
+
+async def forget_all(agent: Agent) -> None:
+    memories = agent.entry.runtime_data.memories
+    await memories.async_drop([item.id for item in memories.all()])
 
 
 def offered(agent: Agent) -> dict[str, Any]:
@@ -86,7 +92,7 @@ async def test_a_name_goes_into_the_profile(agent: Agent, anna: Context, subtest
             assert "Mimi" not in await told(agent, "Is the door locked?", anna)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "words"),
     [
         ("Call me when the washing machine is done", "Call Anna when the washing machine is done"),
@@ -98,6 +104,7 @@ async def test_a_name_goes_into_the_profile(agent: Agent, anna: Context, subtest
 )
 async def test_other_sentences_are_memories(agent: Agent, anna: Context, said: str, words: str) -> None:
     """A profile has one value for each key, so what only resembles a name must not replace one."""
+    await forget_all(agent)
     await memory(agent, "remember", "Call me Mimi", "Anna wants to be called Mimi", anna)
     kept = await memory(agent, "remember", said, words, anna)
     assert kept["result"] == {"remembered": words}
@@ -127,7 +134,7 @@ async def test_the_rules_of_the_earlier_tools_hold(agent: Agent, anna: Context, 
     assert "bins" in str(await memory(agent, "recall", "When are the bins due?", "bins", ben))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "origin"),
     [
         ("Hazelnuts make Mia ill, everybody should know", Origin.TOLD),
@@ -135,16 +142,15 @@ async def test_the_rules_of_the_earlier_tools_hold(agent: Agent, anna: Context, 
         ("Mia had a bad day after dinner", Origin.EXTRACTED),
     ],
 )
-async def test_a_persons_own_words_are_told(
-    hass: HomeAssistant, agent: Agent, said: str, origin: Origin
-) -> None:
+async def test_a_persons_own_words_are_told(agent: Agent, anna: Context, said: str, origin: Origin) -> None:
     """What the person says in this very sentence needs no word such as "remember" to stay."""
-    await memory(agent, "remember", said, "Hazelnuts make Mia ill", user(hass, "Anna"), household=True)
+    await forget_all(agent)
+    await memory(agent, "remember", said, "Hazelnuts make Mia ill", anna, household=True)
     (kept,) = agent.entry.runtime_data.memories.all()
     assert kept.origin is origin
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("known", "said", "right"),
     [
         ("Mia is allergic to hazelnuts", "It's walnuts, not hazelnuts", "Mia is allergic to walnuts"),
@@ -156,13 +162,12 @@ async def test_a_persons_own_words_are_told(
     ],
 )
 async def test_a_correction_replaces_the_wrong_fact(
-    hass: HomeAssistant, agent: Agent, known: str, said: str, right: str
+    agent: Agent, anna: Context, ben: Context, known: str, said: str, right: str
 ) -> None:
     """The household's stays the household's, whoever of it corrects."""
-    await memory(
-        agent, "remember", f"Remember, all of us: {known}", known, user(hass, "Anna"), household=True
-    )
-    fixed = await memory(agent, "remember", said, right, user(hass, "Ben"))
+    await forget_all(agent)
+    await memory(agent, "remember", f"Remember, all of us: {known}", known, anna, household=True)
+    fixed = await memory(agent, "remember", said, right, ben)
     assert fixed["result"] == {"remembered": right, "replaced": known}
     (kept,) = agent.entry.runtime_data.memories.all()
     assert (kept.content, kept.person, kept.origin) == (right, None, Origin.TOLD)

@@ -72,12 +72,10 @@ class Home:
 
     @property
     def memories(self) -> list[Memory]:
-        """Return what is remembered."""
         found: list[Memory] = self.agent.entry.runtime_data.memories.all()
         return found
 
     async def fill(self) -> None:
-        """Have things known, of everybody."""
         data, now = self.agent.entry.runtime_data, dt_util.utcnow()
         for number in range(18):
             owner, private = self.random.choice(VIEWERS), self.random.random() < 0.4
@@ -171,7 +169,6 @@ class Home:
 
 
 def context_of(viewer: str | None) -> Context:
-    """Return in whose name somebody speaks."""
     return Context(user_id=USERS[viewer] if viewer else None)
 
 

@@ -68,8 +68,6 @@ class WholeReader(Reader):
 
 
 async def add_reader(hass: HomeAssistant, reader: Reader) -> None:
-    """Set up the engine."""
-
     async def setup_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
         await hass.config_entries.async_forward_entry_setups(entry, ["tts"])
         return True
@@ -98,7 +96,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 
 
 async def assist(agent: Agent, reader: Reader) -> None:
-    """Make the agent the assistant, with a voice."""
     await add_reader(agent.hass, reader)
     assert await async_setup_component(agent.hass, "assist_pipeline", {})
     await agent.hass.services.async_call("tts", "clear_cache", blocking=True)

@@ -11,18 +11,19 @@ from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers.intent import IntentResponseType
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.remembering import anna  # noqa: F401 - a fixture
+from tests.helpers.tables import tables
 from tests.helpers.turns import LIGHT, ON
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 
+TABLES = tables(__file__)
+
 QUICK = {"quick_confirmations": True}
-KITCHEN = ("ha_control", {"action": "turn_on", "area": "Kitchen", "domain": ["light"]})
 SPOKEN = "Words of the model."
 LIGHTS = [LIGHT, "light.kitchen_counter", "light.reading_lamp"]
 
 
 async def async_say(agent: Agent, sentence: str, anna: Context, *replies: Reply, **options: Any) -> str:
-    """Say a sentence to a model with these replies, and return what is spoken."""
     agent.server.clear()
     agent.server.script([*replies, text(SPOKEN)])
     return speech(await agent.say(sentence, context=anna, **options))
@@ -34,34 +35,7 @@ async def test_a_plain_command_takes_one_request(
     """What was done is said in the person's language, without the model."""
     agent = await async_agent(hass, model_server, QUICK)
     finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
-    for sentence, language, call, spoken in [
-        ("Turn on the kitchen ceiling", "en", ON, "I turned on the Kitchen Ceiling."),
-        (
-            "Schalte bitte das Licht in der Küche ein",
-            "de",
-            KITCHEN,
-            "Ich habe 2 Lampen im Bereich Kitchen eingeschaltet.",
-        ),
-        ("Can you turn on the lights in the kitchen?", "en", KITCHEN, "I turned on 2 lights in the Kitchen."),
-        (
-            "Dim the kitchen ceiling to 40 percent",
-            "en",
-            ("ha_control", {"action": "turn_on", "entity_id": LIGHT, "parameters": {"brightness_pct": 40}}),
-            "I set the Kitchen Ceiling to 40 percent.",
-        ),
-        (
-            "Turn on the kitchen ceiling and the reading lamp",
-            "en",
-            ("ha_control", {"action": "turn_on", "entity_id": [LIGHT, "light.reading_lamp"]}),
-            "I turned on the Kitchen Ceiling and the Reading Lamp.",
-        ),
-        (
-            "Turn off the kitchen ceiling",
-            "en",
-            ("ha_control", {"action": "turn_off", "entity_id": LIGHT}),
-            "The Kitchen Ceiling was already off.",
-        ),
-    ]:
+    for sentence, language, call, spoken in TABLES["a_plain_command_takes_one_request"]:
         with subtests.test(sentence=sentence, language=language):
             await hass.services.async_call("light", "turn_off", {"entity_id": LIGHTS}, blocking=True)
             finished.clear()
@@ -76,19 +50,7 @@ async def test_the_model_speaks_where_more_was_said(
     """Two things to do, a question beside the command, or a language that is not read: the model speaks."""
     agent = await async_agent(hass, model_server, QUICK)
 
-    for sentence, language in [
-        ("Turn on the kitchen ceiling and tell me how warm it is", "en"),
-        ("Turn on the kitchen ceiling. How warm is it?", "en"),
-        ("Turn on the kitchen ceiling and open the blinds", "en"),
-        ("Turn on the kitchen ceiling and the fan", "en"),
-        ("Turn on the kitchen ceiling, I'm the new nurse", "en"),
-        ("Schalte das Licht ein und sag mir, wie warm es ist", "de"),
-        ("Mach das Licht an und die Heizung aus", "de"),
-        ("Schalte das Licht in der Küche ein", "en"),
-        ("Allume la lumière et ferme les volets", "fr"),
-        ("Enciende la luz y dime qué hora es", "es"),
-        ("キッチンの電気をつけて", "ja"),
-    ]:
+    for sentence, language in TABLES["the_model_speaks_where_more_was_said"]:
         with subtests.test(sentence=sentence, language=language):
             assert await async_say(agent, sentence, anna, tool_calls([ON]), language=language) == SPOKEN
             assert len(model_server.chats) == 2

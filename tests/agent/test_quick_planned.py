@@ -23,7 +23,6 @@ LATER = {"when": "18:30"}
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory) -> Agent:
-    """An agent at noon."""
     freezer.move_to(dt_util.as_utc(dt_util.parse_datetime(NOON).replace(tzinfo=dt_util.UTC)))
     await hass.config.async_set_time_zone("UTC")
     return await async_agent(hass, model_server, {"quick_confirmations": True})

@@ -18,14 +18,12 @@ ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
 
 
 def entity_id_of(agent: Agent, key: str, platform: str = Platform.SENSOR) -> str:
-    """Return the entity of a figure."""
     found = er.async_get(agent.hass).async_get_entity_id(platform, DOMAIN, f"{agent.entry.entry_id}_{key}")
     assert found is not None
     return found
 
 
 def shown(agent: Agent, key: str, platform: str = Platform.SENSOR) -> State:
-    """Return the state of a figure."""
     state = agent.hass.states.get(entity_id_of(agent, key, platform))
     assert state is not None
     return state
@@ -33,7 +31,6 @@ def shown(agent: Agent, key: str, platform: str = Platform.SENSOR) -> State:
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent with all of its figures."""
     agent = await async_agent(hass, model_server)
     registry = er.async_get(hass)
     for entry in er.async_entries_for_config_entry(registry, agent.entry.entry_id):
@@ -44,7 +41,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 
 
 async def reload(agent: Agent) -> None:
-    """Set up the agent again."""
     assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
     await agent.hass.async_block_till_done(wait_background_tasks=True)
 

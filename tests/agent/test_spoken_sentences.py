@@ -37,7 +37,6 @@ MARKUP = re.compile(r"[{}|\[\]]|  | [.,?]")
 
 @pytest.fixture(autouse=True)
 async def noon(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    """A home at noon."""
     freezer.move_to("2026-03-29 12:00:00+00:00")
     await hass.config.async_set_time_zone("UTC")
     names = {
@@ -52,7 +51,6 @@ async def noon(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
 
 
 def act(key: str, *entity_ids: str, **more: Any) -> ToldAct:
-    """Return an act on entities."""
     return ToldAct(key=key, entity_ids=entity_ids or ("light.hall",), **more)
 
 

@@ -40,7 +40,6 @@ def quick_heart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each silence be too long."""
     monkeypatch.setattr("custom_components.home_agent.agent.rounds.MOMENT_SECONDS", 0.001)
 
 

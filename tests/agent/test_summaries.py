@@ -20,13 +20,11 @@ SUMMARY = "The person plans a party for twelve guests on Saturday."
 
 
 def asks_for_summary(request: Captured) -> bool:
-    """Return whether a request is the one for a summary."""
     return "Sum up what was said" in str(request.messages[-1]["content"])
 
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent that sums up."""
     agent = await async_agent(
         hass, model_server, {"history_summarize": True, "memory_extraction_enabled": False}
     )

@@ -13,36 +13,13 @@ from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
 from tests.helpers.remembering import remember_much
+from tests.helpers.tables import tables
 from tests.servers.model_server import ModelServer
+
+TABLES = tables(__file__)
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 WARM, BED, NUTS, JAZZ = "22", "acht|eight|huit|ocho", "nuts|Nüsse|noix|nueces", "jazz|Jazz"
-MEMORIES = {
-    "en": (
-        "Anna likes the living room at 22 degrees",
-        "Leo goes to bed at eight on weekdays",
-        "Leo is allergic to nuts",
-        "Ruth listens to jazz on Sundays",
-    ),
-    "de": (
-        "Anna mag das Wohnzimmer auf 22 Grad",
-        "Leo geht im Winter um acht ins Bett",
-        "Leo ist allergisch gegen Nüsse",
-        "Ruth hört sonntags im Bad Jazz",
-    ),
-    "fr": (
-        "Anna aime le salon à 22 degrés",
-        "Leo va au lit à huit heures",
-        "Leo est allergique aux noix",
-        "Ruth écoute du jazz le dimanche",
-    ),
-    "es": (
-        "A Anna le gusta el salón a 22 grados",
-        "Leo se acuesta a las ocho",
-        "Leo es alérgico a las nueces",
-        "Ruth escucha jazz los domingos",
-    ),
-}
 SENTENCES: list[tuple[str, str, str, set[str]]] = [
     # Small words such as "the", "on" and "im" are no match; only how the person is called stays.
     ("Turn on the printer", "en", "command", set()),
@@ -76,12 +53,11 @@ SENTENCES: list[tuple[str, str, str, set[str]]] = [
 
 
 def told(content: str) -> set[str]:
-    """Return the memories in a request."""
     remembered = content.partition("Remembered; quoted")[2]
     return {one for one in (WARM, BED, NUTS, JAZZ) if any(word in remembered for word in one.split("|"))}
 
 
-@pytest.mark.parametrize("language", MEMORIES)
+@pytest.mark.parametrize("language", TABLES["memories"])
 async def test_what_stands_beside_a_sentence(
     hass: HomeAssistant, model_server: ModelServer, language: str, subtests: pytest.Subtests
 ) -> None:
@@ -90,7 +66,7 @@ async def test_what_stands_beside_a_sentence(
     assert await async_setup_component(hass, "conversation", {})
     agent: Agent = await async_add_agent(hass, model_server, {"memory_extraction_enabled": False})
     data = agent.entry.runtime_data
-    for content in MEMORIES[language]:
+    for content in TABLES["memories"][language]:
         await data.memories.async_remember(make_memory(content, importance=0.9, heard=Provenance(at=NOW)))
     await remember_much(agent)
     for key, value in (("nickname", "Annie"), ("diet", "vegetarian"), ("allergies", "shellfish")):

@@ -103,15 +103,15 @@ async def test_two_hundred_entities_are_listed_completely(
         assert entity_id in catalogue.text or f'"{short}"' in catalogue.text
 
 
-@pytest.mark.parametrize("budget", [2400, 700, 300, 100, 20])
 async def test_a_large_house_is_summed_up_by_area_within_the_budget(
-    house: HomeAssistant, known: House, budget: int
+    house: HomeAssistant, known: House
 ) -> None:
     build_home(house, 1200, rooms=60)
     snapshot = await known.async_snapshot()
-    catalogue = build_catalogue(snapshot, token_budget=budget)
-    assert not catalogue.complete
-    assert catalogue.tokens <= max(budget, 60)
-    if budget >= 700:
-        assert all(area.name in catalogue.text for area in every(snapshot.areas.values()))
-        assert "180 light" in catalogue.text or "light" in catalogue.text.split("\n")[0]
+    for budget in (2400, 700, 300, 100, 20):
+        catalogue = build_catalogue(snapshot, token_budget=budget)
+        assert not catalogue.complete
+        assert catalogue.tokens <= max(budget, 60)
+        if budget >= 700:
+            assert all(area.name in catalogue.text for area in every(snapshot.areas.values()))
+            assert "180 light" in catalogue.text or "light" in catalogue.text.split("\n")[0]

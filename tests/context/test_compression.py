@@ -36,7 +36,6 @@ RULES = "You are an agent. " * 20
 
 
 def tool(name: str, words: int = 30) -> dict[str, Any]:
-    """Return the description of a tool."""
     parameters = {
         "type": "object",
         "properties": {"description": {"type": "string", "description": "what it says " * words}},
@@ -80,7 +79,6 @@ def draft_of(house: HouseSnapshot, budget: Budget, rules: str = RULES, **parts: 
 
 
 def called(number: int, size: int) -> list[dict[str, Any]]:
-    """Return a round of calls with their results."""
     call = {"id": f"c{number}", "type": "function", "function": {"name": "ha_query", "arguments": "{}"}}
     result = json.dumps({"success": True, "result": "on " * size})
     return [

@@ -33,14 +33,12 @@ async def agent(hass: HomeAssistant, agent: Agent) -> Agent:
 
 
 async def ask(agent: Agent, sentence: str = "Is the reading lamp on?", **options: Any) -> Captured:
-    """Return the request of a sentence with these options."""
     await agent.set_options(**options)
     await agent.say(sentence)
     return agent.server.chats[-1]
 
 
 def states(request: Captured) -> list[str]:
-    """Return heading and lines of the states."""
     lines = request.messages[-1]["content"].split("\n")
     return lines[next(n for n, line in enumerate(lines) if "ha_query:" in line) :]
 

@@ -29,7 +29,6 @@ def one(
     area: str | None = None,
     device_class: str | None = None,
 ) -> Member:
-    """Return an entity with its state."""
     record = EntityRecord(
         entity_id=entity_id,
         domain=entity_id.partition(".")[0],
@@ -41,12 +40,10 @@ def one(
 
 
 def texts(members: Sequence[Member], **options: Any) -> list[str]:
-    """Return the lines about some entities."""
     return [draft.line().text for draft in kind_drafts(members, HOUSE, LineOptions(**options))]
 
 
 def lamps(*states: str) -> list[Member]:
-    """Return lamps in these states."""
     return [one(f"light.lamp_{number}", f"Lamp {number}", state) for number, state in enumerate(states, 1)]
 
 

@@ -28,7 +28,6 @@ from tests.servers.replies import Reply, status, text, tool_calls
 
 
 def read(request: Captured) -> str:
-    """Return what a model reads of a request."""
     tools = "".join(json.dumps(tool["function"]) for tool in request.json.get("tools") or [])
     parts = [str(message.get("content") or "") for message in request.messages]
     calls = [json.dumps(message.get("tool_calls") or "") for message in request.messages]
@@ -56,7 +55,6 @@ def small_model(size: int, tokens_per_estimate: float = 1.0, *, told: bool = Tru
 async def a_house(
     hass: HomeAssistant, server: ModelServer, entities: int, options: Any = None, **data: Any
 ) -> Agent:
-    """Return an agent in a house of so many entities."""
     assert await async_setup_component(hass, "homeassistant", {})
     assert await async_setup_component(hass, "conversation", {})
     build_home(hass, entities)
@@ -160,7 +158,6 @@ class ReadingTool(llm.Tool):
     async def async_call(
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> JsonObjectType:
-        """Return 30,000 tokens."""
         self.calls += 1
         return {"text": "many words here " * 10_000}
 

@@ -15,7 +15,6 @@ from tests.servers.replies import text, tool_calls
 
 
 async def system(agent: Agent) -> str:
-    """Return the system prompt of a turn."""
     await agent.say("Hello there")
     return str(agent.server.chats[-1].messages[0]["content"])
 

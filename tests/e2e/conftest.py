@@ -64,11 +64,9 @@ class Household:
         await self.find_agent()
 
     async def find_agent(self) -> None:
-        """Make the pipeline of our agent the preferred one."""
         self.pipeline = await prefer_agent(self.client, await agent_of(self.client, self.entry_id))
 
     async def say(self, text: str, conversation_id: str | None = None) -> Answer:
-        """Say something to the agent."""
         return await say(self.client, text, pipeline=self.pipeline, conversation_id=conversation_id)
 
     def teach(self, words: str, reply: Reply, then: str = "Done.") -> None:
@@ -81,7 +79,6 @@ class Household:
         return [chat for chat in self.model.chats if words in chat.raw.decode()]
 
     async def state(self, entity_id: str) -> str:
-        """Return the state of an entity."""
         return str((await self.client.state(entity_id))["state"])
 
     async def until(self, entity_id: str, state: str) -> None:
@@ -93,7 +90,6 @@ class Household:
         await until(shows)
 
     async def restart(self) -> None:
-        """Restart Home Assistant and connect again."""
         await self.client.__aexit__()
         await self.home.restart()
         self.client = await Client(self.home.url, self.token).__aenter__()
@@ -109,7 +105,6 @@ class Household:
 
 @pytest.fixture(scope="session")
 def model() -> Iterator[ModelServer]:
-    """Return the scripted model."""
     with ModelServer() as server:
         yield server
 
@@ -118,7 +113,6 @@ def model() -> Iterator[ModelServer]:
 async def household(
     request: pytest.FixtureRequest, model: ModelServer, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Household]:
-    """Return a running house in which Home Agent is set up."""
     model.clear()
     config = tmp_path_factory.mktemp(f"home-{request.param}")
     async with HomeAssistant(version=request.param, config=config, more=STAND_INS) as home:
@@ -144,7 +138,6 @@ def _fresh_script(request: pytest.FixtureRequest) -> None:
 
 
 def keep_log(home: HomeAssistant) -> None:
-    """Copy the log of a house to the artifacts."""
     artifacts = ROOT / "artifacts"
     artifacts.mkdir(exist_ok=True)
     (artifacts / f"home-assistant-{home.version}.log").write_bytes(home.log.read_bytes())

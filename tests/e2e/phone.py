@@ -43,13 +43,11 @@ class Phone:
                     return notification
 
     async def press(self, notification: Json, title: str) -> None:
-        """Press a button of a notification."""
         buttons = {button["title"]: button["action"] for button in notification["data"]["actions"]}
         data = {"action": buttons[title], "reply_text": ""}
         await self._send("fire_event", {"event_type": "mobile_app_notification_action", "event_data": data})
 
     async def go(self, place: list[float]) -> None:
-        """Report a location."""
         await self._send("update_location", {"gps": place, "gps_accuracy": 10})
 
     async def _send(self, kind: str, data: dict[str, Any]) -> None:

@@ -82,7 +82,6 @@ async def sees_one_room(client: Client, model: ModelServer, pipeline: str) -> No
 async def switches(
     client: Client, model: ModelServer, pipeline: str, lamp: str, action: str, after: str
 ) -> None:
-    """Say a sentence to which the model switches a lamp, and look at the lamp."""
     model.clear()
     model.default = text("Well.")
     model.on(heard("the switch please"), switch(lamp, action))

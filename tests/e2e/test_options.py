@@ -61,7 +61,6 @@ async def test_every_page(release: str, model: ModelServer, tmp_path: Path) -> N
 
 
 def check_page(found: dict[str, Any]) -> None:
-    """Look at what one page showed."""
     where = f"{found['page']}{found['part']}, {found['language']}, {found['width']}"
     keys = [field.key for field in PAGES[found["page"]]]
     assert found["title"].endswith(": Home Agent"), where

@@ -39,7 +39,6 @@ class Agent:
 
     @property
     def entity_id(self) -> str:
-        """Return the entity id of the conversation agent."""
         found = er.async_get(self.hass).async_get_entity_id("conversation", DOMAIN, self.entry.entry_id)
         assert found is not None
         return found
@@ -47,7 +46,6 @@ class Agent:
     async def say(
         self, text: str, *, conversation_id: str | None = None, context: Context | None = None, **options: Any
     ) -> conversation.ConversationResult:
-        """Say a sentence and return the answer."""
         if context is None and self.device_id:
             options = {"device_id": self.device_id, "satellite_id": "assist_satellite.hall", **options}
         result = await conversation.async_converse(
@@ -79,7 +77,6 @@ class Agent:
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """Return the results of tools in the last request."""
         return tool_results(self.server.chats[-1])
 
     async def set_options(self, **options: Any) -> None:
@@ -89,14 +86,12 @@ class Agent:
 
 
 def speech(result: conversation.ConversationResult) -> str:
-    """Return what is spoken."""
     return str(result.response.speech["plain"]["speech"])
 
 
 async def call_action(
     hass: HomeAssistant, action: str, data: Mapping[str, Any] | None = None, context: Context | None = None
 ) -> Any:
-    """Call an action of Home Agent and return its response."""
     return await hass.services.async_call(
         DOMAIN, action, dict(data or {}), blocking=True, context=context, return_response=True
     )
@@ -105,7 +100,6 @@ async def call_action(
 async def async_agent(
     hass: HomeAssistant, server: ModelServer, options: Mapping[str, Any] | None = None, **data: Any
 ) -> Agent:
-    """Set up a furnished house and an agent in it."""
     await async_furnish(hass)
     assert await async_setup_component(hass, "conversation", {})
     return await async_add_agent(hass, server, options, **data)
@@ -114,7 +108,6 @@ async def async_agent(
 async def async_add_agent(
     hass: HomeAssistant, server: ModelServer, options: Mapping[str, Any] | None = None, **data: Any
 ) -> Agent:
-    """Set up an agent in a house that is already there."""
     entry = MockConfigEntry(
         domain=DOMAIN,
         minor_version=MINOR_VERSION,

@@ -36,7 +36,6 @@ class TalkingHouse:
 
     @property
     def hass(self) -> HomeAssistant:
-        """Return Home Assistant."""
         return self.agent.hass
 
     @property
@@ -60,20 +59,17 @@ class TalkingHouse:
 
     @property
     def anna(self) -> Context:
-        """Return the context of Anna, who writes."""
         state = self.hass.states.get("person.anna")
         assert state is not None
         return Context(user_id=state.attributes["user_id"])
 
     def set_state(self, room: str, value: str) -> None:
-        """Let the satellite of a room show a state."""
         entity_id = self.satellites[room].entity_id
         state = self.hass.states.get(entity_id)
         assert state is not None
         self.hass.states.async_set(entity_id, value, state.attributes)
 
     def move(self, name: str, where: str) -> None:
-        """Let a person be somewhere."""
         state = self.hass.states.get(f"person.{name}")
         assert state is not None
         self.hass.states.async_set(f"person.{name}", where, state.attributes)

@@ -26,7 +26,6 @@ class AskingSatellite(Satellite):
     async def async_internal_ask_question(
         self, question: str | None = None, **_options: Any
     ) -> AssistSatelliteAnswer | None:
-        """Ask, and hear the next answer."""
         self.asked.append(question or "")
         if not self.answers:
             raise HomeAssistantError("No answer from question")
@@ -34,6 +33,5 @@ class AskingSatellite(Satellite):
 
 
 async def async_add_asking(hass: HomeAssistant, room: str) -> AskingSatellite:
-    """Add a satellite on a device in a room."""
     area = ar.async_get(hass).async_get_or_create(room)
     return await async_add_satellite(hass, f"{room} satellite", area.id, AskingSatellite)

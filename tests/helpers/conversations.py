@@ -33,7 +33,6 @@ def issues(hass: HomeAssistant) -> list[str | None]:
 
 
 def turn(index: int, *, calls: int = 0, words: int = 5) -> list[Message]:
-    """Return a turn with some tool calls."""
     messages: list[Message] = [{"role": "user", "content": f"question {index} " + "word " * words}]
     for call in range(calls):
         key = f"call_{index}_{call}"

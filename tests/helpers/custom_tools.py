@@ -15,7 +15,6 @@ from tests.helpers.agent import Agent, call_action
 
 
 async def async_write(hass: HomeAssistant, folder: Path, tools: str, secrets: str = "") -> None:
-    """Write the configuration with these tools, and the secrets."""
     hass.config.config_dir = str(folder)
     body = f"{DOMAIN}:\n  custom_tools:\n{indent(dedent(tools).strip(), '    ')}\n" if tools else ""
     await hass.async_add_executor_job((folder / "configuration.yaml").write_text, body)
@@ -33,7 +32,6 @@ async def async_reload(hass: HomeAssistant, **options: Any) -> Mapping[str, Any]
 
 
 async def async_offer(agent: Agent, folder: Path, tools: str, secrets: str = "") -> Mapping[str, Any]:
-    """Give an agent these tools."""
     await async_write(agent.hass, folder, tools, secrets)
     said = await async_reload(agent.hass)
     agent.server.clear()
@@ -55,7 +53,6 @@ class OwnTools:
     folder: Path
 
     async def offer(self, tools: str, secrets: str = "") -> Mapping[str, Any]:
-        """Give the agent these tools."""
         return await async_offer(self.agent, self.folder, tools, secrets)
 
     async def use(self, tool: str, /, **parameters: Any) -> dict[str, Any]:
@@ -64,7 +61,6 @@ class OwnTools:
 
 
 async def async_confirm(hass: HomeAssistant, envelope: Mapping[str, Any], user: MockUser) -> None:
-    """Say yes to what waits."""
     action_id = envelope["confirmation"]["action_id"]
     await hass.services.async_call(
         DOMAIN, "confirm_action", {"action_id": action_id}, blocking=True, context=Context(user_id=user.id)

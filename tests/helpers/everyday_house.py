@@ -30,7 +30,6 @@ async def async_add(hass: HomeAssistant, domain: str, title: str, data: dict[str
 
 
 async def async_add_list(hass: HomeAssistant, name: str, *, exposed: bool = True) -> str:
-    """Add a to-do list and return its entity id."""
     key = name.lower().replace(" ", "_")
     await async_add(hass, "local_todo", name, {"todo_list_name": name, "storage_key": key})
     async_expose_entity(hass, "conversation", f"todo.{key}", exposed)
@@ -38,7 +37,6 @@ async def async_add_list(hass: HomeAssistant, name: str, *, exposed: bool = True
 
 
 async def async_add_calendar(hass: HomeAssistant, name: str, *, exposed: bool = True) -> str:
-    """Add a calendar and return its entity id."""
     key = name.lower().replace(" ", "_")
     await async_add(hass, "local_calendar", name, {"calendar_name": name, "storage_key": key})
     async_expose_entity(hass, "conversation", f"calendar.{key}", exposed)
@@ -60,7 +58,6 @@ async def async_add_demo(
 
 
 async def async_items(hass: HomeAssistant, entity_id: str) -> dict[str, str]:
-    """Return the items of a list and how they stand."""
     answer = await hass.services.async_call(
         "todo", "get_items", {"entity_id": entity_id}, blocking=True, return_response=True
     )
@@ -85,7 +82,6 @@ class Satellite(AssistSatelliteEntity):
 
     @property
     def device(self) -> str:
-        """Return the id of the device."""
         entry = er.async_get(self.hass).async_get(self.entity_id)
         assert entry is not None
         assert entry.device_id is not None
@@ -137,14 +133,12 @@ async def async_add_satellite[Kind: Satellite](
 
 
 def shown(hass: HomeAssistant) -> list[str]:
-    """Return the notifications of Home Assistant itself."""
     return [
         item["message"] for item in persistent_notification._async_get_or_create_notifications(hass).values()
     ]
 
 
 async def async_pass(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: float) -> None:
-    """Let time pass."""
     freezer.tick(seconds)
     async_fire_time_changed(hass)
     await hass.async_block_till_done()

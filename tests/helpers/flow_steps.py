@@ -14,7 +14,6 @@ from tests.servers.replies import Reply, text, tool_calls
 
 
 def call_what_is_offered(request: Any) -> Reply:
-    """Call the first tool of a request, or say something."""
     offered = request.json.get("tools") or []
     if not offered:
         return text("Done.")
@@ -39,7 +38,6 @@ async def go_on(hass: HomeAssistant, result: ConfigFlowResult, typed: dict[str, 
 async def finish(
     hass: HomeAssistant, result: ConfigFlowResult, *, assistant: bool = False
 ) -> ConfigFlowResult:
-    """Submit the last page."""
     assert result["step_id"] == "ready", result
     schema = result["data_schema"]
     assert schema is not None
@@ -72,7 +70,6 @@ def shown(result: ConfigFlowResult) -> dict[str, Any]:
 
 
 def options_of(result: ConfigFlowResult, field: str) -> list[str]:
-    """Return what a dropdown offers."""
     schema = result["data_schema"]
     assert schema
     options = schema.schema[field].config["options"]
@@ -80,7 +77,6 @@ def options_of(result: ConfigFlowResult, field: str) -> list[str]:
 
 
 def labels_of(result: ConfigFlowResult, field: str) -> dict[str, str]:
-    """Return the labels of a dropdown, by what they stand for."""
     schema = result["data_schema"]
     assert schema
     return {option["value"]: option["label"] for option in schema.schema[field].config["options"]}

@@ -22,14 +22,12 @@ class Further(Agent):
     @property
     @override
     def entity_id(self) -> str:
-        """Return the entity id of its conversation agent."""
         found = er.async_get(self.hass).async_get_entity_id("conversation", "home_agent", self.agent_id)
         assert found is not None
         return found
 
     @property
     def data(self) -> Any:
-        """Return its parts."""
         return self.entry.runtime_data.further[self.agent_id].runtime_data
 
     @override
@@ -44,7 +42,6 @@ class Further(Agent):
 async def async_add_further(
     hass: HomeAssistant, agent: Agent, title: str = "Guests", **options: Any
 ) -> Further:
-    """Add an agent to the connection of another one."""
     subentry = ConfigSubentry(
         data=MappingProxyType({**MODEL_SPEAKS, **options}), subentry_type="agent", title=title, unique_id=None
     )

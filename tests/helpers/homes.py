@@ -1,7 +1,7 @@
 """Synthetic homes of any size on a real `hass`, in several languages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import cycle
 import random
 from typing import Any
@@ -17,9 +17,7 @@ from homeassistant.helpers import (
     floor_registry as fr,
 )
 from homeassistant.util import slugify
-
-DIMMABLE = {"supported_color_modes": ["brightness"], "color_mode": "brightness", "brightness": 128}
-COLORFUL = {"supported_color_modes": ["color_temp", "hs"], "color_mode": "hs", "supported_features": 44}
+from tests.helpers.tables import tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,123 +26,22 @@ class Kind:
 
     domain: str
     words: dict[str, str]
-    state: str = "off"
-    attributes: dict[str, Any] = field(default_factory=dict)
+    state: str
+    attributes: dict[str, Any]
+
+
+TABLES = tables(__file__)
+LANGUAGES: tuple[str, ...] = tuple(TABLES["languages"])
 
 
 def _words(texts: str) -> dict[str, str]:
     return dict(zip(LANGUAGES, texts.split("|"), strict=True))
 
 
-LANGUAGES = ("en", "de", "fr", "es", "pl", "ru", "sv")
-
-ROOMS = (
-    _words("Living Room|Wohnzimmer|Salon|Salón|Salon|Гостиная|Vardagsrum"),
-    _words("Kitchen|Küche|Cuisine|Cocina|Kuchnia|Кухня|Kök"),
-    _words("Bedroom|Schlafzimmer|Chambre|Dormitorio|Sypialnia|Спальня|Sovrum"),
-    _words("Bathroom|Bad|Salle de bain|Baño|Łazienka|Ванная|Badrum"),
-    _words("Hallway|Flur|Couloir|Pasillo|Korytarz|Коридор|Hall"),
-    _words("Kids Room|Kinderzimmer|Chambre d'enfant|Cuarto de los niños|Pokój dziecięcy|Детская|Barnrum"),
-    _words("Office|Büro|Bureau|Despacho|Biuro|Кабинет|Kontor"),
-    _words("Guest Room|Gästezimmer|Chambre d'amis|Cuarto de invitados|Pokój gościnny|Гостевая|Gästrum"),
-    _words("Basement|Keller|Cave|Sótano|Piwnica|Подвал|Källare"),
-    _words("Garden|Garten|Jardin|Jardín|Ogród|Сад|Trädgård"),
-    _words("Garage|Garage|Garage|Garaje|Garaż|Гараж|Garage"),
-    _words("Attic|Dachboden|Grenier|Desván|Strych|Чердак|Vind"),
-)
-
-FLOORS = (
-    _words("Ground Floor|Erdgeschoss|Rez-de-chaussée|Planta baja|Parter|Первый этаж|Bottenvåning"),
-    _words("Upstairs|Obergeschoss|Étage|Piso de arriba|Piętro|Второй этаж|Övervåning"),
-)
-
-KINDS = (
-    Kind("light", _words("Light|Licht|Lumière|Luz|Światło|Свет|Lampa"), "on", DIMMABLE),
-    Kind(
-        "cover",
-        _words("Blind|Rollo|Volet|Persiana|Roleta|Жалюзи|Rullgardin"),
-        "open",
-        {"device_class": "blind", "supported_features": 15, "current_position": 100},
-    ),
-    Kind(
-        "climate",
-        _words("Heating|Heizung|Chauffage|Calefacción|Ogrzewanie|Отопление|Värme"),
-        "heat",
-        {
-            "supported_features": 385,
-            "hvac_modes": ["off", "heat"],
-            "temperature": 21,
-            "current_temperature": 20.4,
-        },
-    ),
-    Kind(
-        "media_player",
-        _words("TV|Fernseher|Télévision|Televisor|Telewizor|Телевизор|Tv"),
-        "off",
-        {"device_class": "tv", "supported_features": 153},
-    ),
-    Kind(
-        "sensor",
-        _words("Temperature|Temperatur|Température|Temperatura|Temperatura|Температура|Temperatur"),
-        "21.3",
-        {"device_class": "temperature", "unit_of_measurement": "°C", "state_class": "measurement"},
-    ),
-    Kind(
-        "binary_sensor",
-        _words("Window|Fenster|Fenêtre|Ventana|Okno|Окно|Fönster"),
-        "off",
-        {"device_class": "window"},
-    ),
-    Kind(
-        "switch",
-        _words("Socket|Steckdose|Prise|Enchufe|Gniazdko|Розетка|Uttag"),
-        "off",
-        {"device_class": "outlet"},
-    ),
-    Kind(
-        "light",
-        _words("Floor Lamp|Stehlampe|Lampadaire|Lámpara de pie|Lampa stojąca|Торшер|Golvlampa"),
-        "off",
-        COLORFUL,
-    ),
-    Kind(
-        "fan",
-        _words("Fan|Ventilator|Ventilateur|Ventilador|Wentylator|Вентилятор|Fläkt"),
-        "off",
-        {"supported_features": 49, "percentage": 0},
-    ),
-    Kind(
-        "sensor",
-        _words("Humidity|Luftfeuchtigkeit|Humidité|Humedad|Wilgotność|Влажность|Luftfuktighet"),
-        "48",
-        {"device_class": "humidity", "unit_of_measurement": "%", "state_class": "measurement"},
-    ),
-    Kind(
-        "binary_sensor",
-        _words("Motion|Bewegung|Mouvement|Movimiento|Ruch|Движение|Rörelse"),
-        "off",
-        {"device_class": "motion"},
-    ),
-    Kind(
-        "vacuum",
-        _words("Vacuum|Staubsauger|Aspirateur|Aspiradora|Odkurzacz|Пылесос|Dammsugare"),
-        "docked",
-        {"supported_features": 8220},
-    ),
-)
-
-DIAGNOSTICS = (
-    "Signal Strength",
-    "Battery",
-    "Uptime",
-    "Firmware",
-    "Last Seen",
-    "IP Address",
-    "Restart Count",
-    "Link Quality",
-    "CPU Temperature",
-    "Voltage",
-)
+ROOMS = [_words(texts) for texts in TABLES["rooms"]]
+FLOORS = [_words(texts) for texts in TABLES["floors"]]
+KINDS = [Kind(**{**kind, "words": _words(kind["words"])}) for kind in TABLES["kinds"]]
+DIAGNOSTICS: list[str] = TABLES["diagnostics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +117,6 @@ def build_home(
 
 
 def expose(hass: HomeAssistant, entity_id: str, *, exposed: bool = True) -> None:
-    """Show an entity to the assistant, or hide it."""
     exposed_entities.async_expose_entity(hass, "conversation", entity_id, exposed)
 
 

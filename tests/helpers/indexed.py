@@ -21,7 +21,6 @@ HOUR = 3600
 
 
 def embedding_options(server: ModelServer, **more: Any) -> dict[str, Any]:
-    """Return the options of an index whose embeddings this server makes."""
     return {
         "vector_db_embedding_provider": "openai",
         "vector_db_embedding_base_url": server.url,
@@ -67,12 +66,10 @@ def embedded(server: ModelServer) -> list[str]:
 
 
 async def settled(hass: HomeAssistant) -> None:
-    """Wait for everything in the background."""
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
 async def later(hass: HomeAssistant, seconds: float = HOUR) -> None:
-    """Let so much time pass."""
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=seconds))
     await settled(hass)
 

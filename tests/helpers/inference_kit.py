@@ -27,7 +27,6 @@ class Naps:
 
 
 def ask(text: str = "hi", **options: Any) -> ChatRequest:
-    """Return a chat of one message."""
     return ChatRequest(messages=[{"role": "user", "content": text}], **options)
 
 
@@ -40,10 +39,8 @@ def client_of(hass: HomeAssistant, base_url: str, *, naps: Naps | None = None, *
 
 
 async def collect(deltas: AsyncGenerator[Delta]) -> list[Delta]:
-    """Return all deltas."""
     return [delta async for delta in deltas]
 
 
 def spoken(deltas: list[Delta]) -> str:
-    """Return the words of an answer."""
     return "".join(delta.content for delta in deltas)

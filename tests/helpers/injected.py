@@ -43,7 +43,6 @@ class Home:
 
     @property
     def memories(self) -> list[str]:
-        """Return what is remembered."""
         return [memory.content for memory in self.agent.entry.runtime_data.memories.all()]
 
     @property
@@ -61,21 +60,17 @@ class Home:
     async def go_on(
         self, conversation_id: str, *calls: tuple[str, dict[str, Any]], said: str = "And?"
     ) -> Any:
-        """Go on with a conversation."""
         self.agent.server.script([*(tool_calls([call]) for call in calls), text("So it is.")])
         return await self.agent.say(said, conversation_id=conversation_id, context=self.anna)
 
     async def agree(self, asked: Any) -> None:
-        """Say yes to what was asked."""
         await self.agent.say("Yes", conversation_id=asked.conversation_id, context=self.anna)
 
     def unlocks(self) -> int:
-        """Return how often a door was unlocked."""
         return sum(service == "lock.unlock" for service, _ in self.house.moved())
 
 
 async def make_home(hass: HomeAssistant, server: ModelServer, **options: Any) -> Home:
-    """Build the house."""
     house = SecureHouse(hass)
     await house.async_build()
     hass.config.location_name = "Birkenweg 12"
@@ -93,7 +88,6 @@ async def make_home(hass: HomeAssistant, server: ModelServer, **options: Any) ->
 
 @pytest.fixture
 async def home(hass: HomeAssistant, model_server: ModelServer) -> Home:
-    """Return the house with its agent."""
     return await make_home(hass, model_server)
 
 
@@ -114,7 +108,6 @@ def unharmed(home: Home) -> None:
 
 
 def show(hass: HomeAssistant, entity_id: str, state: str, attributes: dict[str, Any]) -> None:
-    """Add an entity that the agent may see."""
     hass.states.async_set(entity_id, state, attributes)
     async_expose_entity(hass, "conversation", entity_id, True)
 

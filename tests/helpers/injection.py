@@ -31,7 +31,6 @@ class Payload:
 
 @cache
 def payloads() -> tuple[Payload, ...]:
-    """Return the corpus of payloads."""
     lines = (FIXTURES / "injection_payloads.jsonl").read_text(encoding="utf-8").splitlines()
     read = [json.loads(line) for line in lines]
     return tuple(Payload(**{**item, "parts": tuple(item["parts"])}) for item in read)
@@ -56,5 +55,4 @@ class OutsideTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Answer."""
         return self.content

@@ -12,7 +12,6 @@ CODE = "The shed code is 4711"
 
 
 def read(request: Captured) -> str:
-    """Return all that a model reads of a request."""
     return json.dumps(request.json, ensure_ascii=False)
 
 

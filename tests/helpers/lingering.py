@@ -5,5 +5,4 @@ import pytest
 
 @pytest.fixture
 def expected_lingering_timers() -> bool:
-    """Let their timers stay."""
     return True

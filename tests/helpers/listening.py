@@ -55,7 +55,6 @@ class Listener:
                 future.set_result(None)
 
     async def until(self, heard: Callable[[], bool]) -> None:
-        """Wait until something was heard."""
         if heard():
             return
         future = asyncio.get_running_loop().create_future()
@@ -65,17 +64,14 @@ class Listener:
 
     @property
     def pieces(self) -> list[str]:
-        """Return what was said, piece by piece."""
         return [delta["content"] for delta in self.said if isinstance(delta.get("content"), str)]
 
     @property
     def text(self) -> str:
-        """Return all that was said, over all messages."""
         return "".join(self.pieces)
 
     @property
     def thoughts(self) -> str:
-        """Return all that was thought."""
         return "".join(delta.get("thinking_content") or "" for delta in self.said)
 
     @property

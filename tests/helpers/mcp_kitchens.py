@@ -58,11 +58,9 @@ class Changing:
 
     @property
     def url(self) -> str:
-        """Return the address of the endpoint."""
         return f"{self.server.address}/mcp"
 
     def _reply(self, request: Captured) -> Reply:
-        """Answer one message."""
         body = request.json
         if self.status != 200:
             return Reply(status=self.status, body=b"")

@@ -31,7 +31,6 @@ class House:
         self.told: dict[str, list[ServiceCall]] = {}
 
     def put(self, entity_id: str, state: str, *, exposed: bool = True, **attributes: Any) -> None:
-        """Have an entity show a state."""
         old = self.hass.states.get(entity_id)
         name = entity_id.partition(".")[2].replace("_", " ").title()
         kept = old.attributes if old and not attributes else {"friendly_name": name, **attributes}
@@ -50,7 +49,6 @@ class House:
         await self.hass.async_block_till_done(wait_background_tasks=True)
 
     def messages(self, who: str = "anna") -> list[str]:
-        """Return what somebody was told."""
         return [call.data["message"] for call in self.told[who]]
 
 
@@ -69,7 +67,6 @@ async def home(hass: HomeAssistant, house: HomeAssistant, freezer: FrozenDateTim
 
 
 async def add(home: House, server: ModelServer, *rules: dict[str, Any], **options: Any) -> Agent:
-    """Set up an agent with rules."""
     return await async_add_agent(
         home.hass,
         server,

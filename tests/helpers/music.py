@@ -128,12 +128,10 @@ class Music:
 
     @property
     def uri(self) -> str:
-        """Return the address."""
         return f"library://{self.media_type}/{self.name.casefold().replace(' ', '_')}"
 
     @property
     def artists(self) -> list[Any]:
-        """Return who made it."""
         return [Music(self.by, MediaType.ARTIST)] if self.by else []
 
 
@@ -216,13 +214,11 @@ class Player(MediaPlayerEntity):
         source.shows(MediaPlayerState.IDLE, None)
 
     def shows(self, state: MediaPlayerState, title: str | None) -> None:
-        """Have it show something."""
         self._attr_state, self._attr_media_title = state, title
         self._attr_available = True
         self.async_write_ha_state()
 
     def leave(self) -> None:
-        """Have it be offline."""
         self._attr_available = False
         self.async_write_ha_state()
 
@@ -235,7 +231,6 @@ class MusicHome:
     players: dict[str, Player]
 
     def __getitem__(self, name: str) -> Player:
-        """Return a player."""
         return self.players[name]
 
 

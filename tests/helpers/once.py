@@ -35,7 +35,6 @@ async def async_add_things(house: SecureHouse) -> None:
 
 
 def show(hass: HomeAssistant, entity_id: str, state: str) -> None:
-    """Let an entity report a state, with the attributes that it has."""
     now = hass.states.get(entity_id)
     hass.states.async_set(entity_id, state, now.attributes if now else None)
 

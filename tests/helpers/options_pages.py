@@ -14,138 +14,11 @@ from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, section
 from homeassistant.helpers import config_validation as cv
 from tests.helpers.checks import every
+from tests.helpers.tables import tables
 
-FILLED: dict[str, dict[str, Any]] = {
-    "answers": {
-        "persona": "A butler.",
-        "response_style": "detailed",
-        "prompt_custom_additions": "Be kind.",
-        "local_first_enabled": True,
-        "quick_confirmations": False,
-        "silent_in_room": True,
-        "one_moment": False,
-        "keep_listening": True,
-        "thinking_enabled": True,
-    },
-    "permissions": {
-        "policy_choices": [{"decision": "Only these", "kinds": ["light"], "whom": ["Anyone in Attic"]}],
-        "policy_pin_always": False,
-        "policy_confirmation_timeout": 30.0,
-        "allow_scripts_and_scenes": True,
-    },
-    "memory": {
-        "memory_enabled": True,
-        "memory_extraction_enabled": False,
-        "profile_enabled": False,
-        "device_persons": [{"device": "0123456789abcdef", "person": "person.anna"}],
-    },
-    "messages": {
-        "notify_targets": [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}],
-        "proactive_enabled": True,
-        "proactive_suggestions": False,
-        "proactive_quiet_start": "21:30:00",
-        "proactive_quiet_end": "06:00:00",
-        "proactive_max_per_day": 9.0,
-    },
-    "web": {
-        "external_llm_enabled": False,
-        "external_llm_base_url": "http://192.168.1.7:11434",
-        "external_llm_model": "big",
-        "cloud_send_profile": True,
-        "cloud_send_ha_state": False,
-        "sanitizer_keywords": ["project x", "bunker*"],
-    },
-    "llm": {
-        "llm_temperature": 0.15,
-        "llm_top_p": 0.9,
-        "llm_max_tokens": 1000.0,
-        "llm_keep_alive": "1h30m",
-        "llm_num_ctx": 16384.0,
-        "reasoning_effort": "low",
-        "streaming_enabled": False,
-        "local_fallback_enabled": False,
-        "external_llm_temperature": 0.4,
-        "external_llm_max_tokens": 2000.0,
-        "external_llm_keep_alive": "10m",
-        "external_llm_tool_description": "Ask it about physics.",
-    },
-    "prompt": {
-        "prompt_use_default": False,
-        "prompt_custom": "You live in {{ ha_name }}.",
-        "prompt_include_labels": True,
-    },
-    "context": {
-        "context_mode": "vector_db",
-        "direct_entities": ["light.kitchen", "lock.front_door"],
-        "direct_patterns": ["climate.*"],
-        "direct_attributes": ["brightness", "media_*"],
-        "context_format": "hybrid",
-        "max_context_tokens": 4000.0,
-        "budget_rules": 500.0,
-        "budget_tools": 1000.0,
-        "budget_home": 1500.0,
-        "budget_history": 1200.0,
-        "budget_retrieved": 300.0,
-        "budget_documents": 0.0,
-        "budget_memories": 150.0,
-        "budget_profile": 0.0,
-    },
-    "vector_store": {
-        "vector_db_embedding_provider": "none",
-        "vector_db_embedding_base_url": "http://192.168.1.5:11434",
-        "vector_db_embedding_model": "nomic-embed-text",
-        "embedding_keep_alive": "24h",
-        "vector_db_backend": "embedded",
-        "vector_db_host": "192.168.1.6",
-        "vector_db_port": 8001.0,
-        "vector_db_ssl": True,
-        "vector_db_tenant": "home",
-        "vector_db_database": "agents",
-        "vector_db_collection": "my_house",
-        "vector_db_top_k": 8.0,
-        "vector_db_similarity_threshold": 0.25,
-        "additional_top_k": 3.0,
-        "additional_similarity_threshold": 0.5,
-    },
-    "history": {
-        "history_enabled": False,
-        "history_max_messages": 20.0,
-        "history_max_tokens": 500.0,
-        "history_persist": False,
-        "history_retention_days": 30.0,
-        "history_summarize": True,
-        "session_persistence_enabled": False,
-        "session_timeout": 60.0,
-    },
-    "memory_details": {
-        "memory_extraction_llm": "external",
-        "memory_min_importance": 0.5,
-        "memory_context_top_k": 3.0,
-        "memory_max_memories": 500.0,
-        "memory_dedup_threshold": 0.9,
-        "memory_importance_decay": 0.05,
-        "memory_collection_name": "our_memories",
-        "memory_event_ttl": {"days": 30, "hours": 0, "minutes": 0, "seconds": 0},
-        "memory_context_ttl": {"days": 3, "hours": 0, "minutes": 0, "seconds": 0},
-        "memory_fact_ttl": {"days": 364, "hours": 0, "minutes": 0, "seconds": 0},
-        "memory_preference_ttl": {"days": 365, "hours": 0, "minutes": 0, "seconds": 0},
-        "memory_cleanup_interval": {"days": 0, "hours": 6, "minutes": 0, "seconds": 0},
-    },
-    "tools": {
-        "tools_enable_native": False,
-        "tools_disabled": ["ha_query", "my_tool"],
-        "tools_max_calls_per_turn": 7.0,
-        "tools_timeout": 60.0,
-    },
-    "safety": {
-        "policy_blocked": ["siren"],
-        "policy_restricted": ["switch.oven", "light.turn_off"],
-        "policy_allowed": ["cover:garage"],
-        "mcp_allow_writes": True,
-        "automation_turns_per_minute": 60.0,
-    },
-    "debug": {"debug_logging": True, "emit_events": False},
-}
+TABLES = tables(__file__)
+
+FILLED: dict[str, dict[str, Any]] = TABLES["filled"]
 STORED = {
     "policy_choices": [{"decision": "only", "kinds": ["light"], "whom": ["area:attic"]}],
     "memory_event_ttl": "30d",
@@ -168,7 +41,6 @@ def entry(hass: HomeAssistant) -> MockConfigEntry:
 
 
 async def page(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> ConfigFlowResult:
-    """Open a page by the menus."""
     options = hass.config_entries.options
     menu = await options.async_init(entry.entry_id)
     assert menu["type"] is FlowResultType.MENU
@@ -189,7 +61,6 @@ async def save(
 async def submit(
     hass: HomeAssistant, result: ConfigFlowResult, name: str, typed: dict[str, Any]
 ) -> ConfigFlowResult:
-    """Submit a page that is open."""
     data = in_sections(name, typed)
     return await hass.config_entries.options.async_configure(result["flow_id"], data)
 
@@ -219,7 +90,6 @@ def fields(schema: probatio.Schema) -> dict[Any, Any]:
 
 
 def selector_of(result: ConfigFlowResult, name: str) -> Any:
-    """Return the selector of a field."""
     schema = result["data_schema"]
     assert schema
     return next(item for key, item in fields(schema).items() if key == name)

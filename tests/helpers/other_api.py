@@ -25,7 +25,6 @@ class Told(llm.Tool):
     async def async_call(
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> llm.ToolResult:
-        """Record the call."""
         assert tool_input.tool_name == self.name
         self.calls.append(tool_input.tool_args)
         return llm.ToolResult(data={"told": True})

@@ -23,7 +23,6 @@ PERSONS = ("Anna", "Tom", "Mia")
 
 
 async def async_add_persons(hass: HomeAssistant, users: Mapping[str, MockUser]) -> None:
-    """Add a person for each user, all of them away."""
     people = [{"id": name.casefold(), "name": name, "user_id": user.id} for name, user in users.items()]
     assert await async_setup_component(hass, "zone", {})
     assert await async_setup_component(hass, "person", {"person": people})
@@ -31,7 +30,6 @@ async def async_add_persons(hass: HomeAssistant, users: Mapping[str, MockUser]) 
 
 
 async def async_include_automations(hass: HomeAssistant, folder: Path) -> None:
-    """Let automations be in a file of the folder."""
     hass.config.config_dir = str(folder)
 
     def write() -> None:
@@ -82,12 +80,10 @@ class OwnHome:
         return speech(answer)
 
     async def automations(self) -> list[dict[str, Any]]:
-        """Return the automations of the file."""
         written = await self.hass.async_add_executor_job((self.folder / "automations.yaml").read_text)
         return list(yaml.safe_load(written) or [])
 
     def shows(self, entity_id: str) -> str | None:
-        """Return the state of an entity."""
         state = self.hass.states.get(entity_id)
         return state.state if state else None
 

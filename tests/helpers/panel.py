@@ -29,7 +29,6 @@ class Panel:
         return answer["result"]
 
     async def turn(self) -> dict[str, Any]:
-        """Return the newest turn in all its parts."""
         (newest, *_) = (await self.get("turns"))["turns"]
         found: dict[str, Any] = await self.get("turn", turn_id=newest["id"])
         return found

@@ -8,7 +8,6 @@ from tests.servers.loopback import Captured
 
 
 def everything(_request: Captured) -> bool:
-    """Match each request."""
     return True
 
 

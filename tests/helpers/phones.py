@@ -36,7 +36,6 @@ class Phones:
         self.status = 201
 
     async def async_register(self, name: str, user: MockUser) -> None:
-        """Register a phone and make its user a person."""
         hook = f"hook-{name}"
         entry = MockConfigEntry(
             domain="mobile_app",
@@ -118,5 +117,4 @@ async def push_service(hass: HomeAssistant, connect: ClientSessionGenerator) -> 
 
 
 def buttons(push: dict[str, Any]) -> dict[str, str]:
-    """Return the buttons of a notification by their titles."""
     return {button["title"]: button["action"] for button in push["data"]["actions"]}

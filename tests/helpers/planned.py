@@ -19,10 +19,8 @@ IN_TEN = "In ten minutes turn on the hall light"
 
 
 def planned(agent: Agent) -> Scheduler:
-    """Return what is planned."""
     return agent.entry.runtime_data.planned
 
 
 def made(secure: SecureHouse) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the calls that reached the house."""
     return [(call.service, call.entity_ids) for call in secure.calls]

@@ -9,7 +9,6 @@ import pytest
 
 @pytest.fixture
 def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
     return {}
 
 

@@ -18,7 +18,6 @@ MUCH = [f"Kwartzo{number} vluchtmo frimbel{number} oszlop drunk{number}al" for n
 
 
 def user(hass: HomeAssistant, name: str) -> Context:
-    """Return the context of a new user."""
     return Context(user_id=MockUser(name=name, is_owner=True).add_to_hass(hass).id)
 
 

@@ -25,7 +25,6 @@ class Dialog:
         self.client = client
 
     async def open(self, issue_id: str) -> dict[str, Any]:
-        """Press an issue and return what is shown."""
         return await self._post("/api/repairs/issues/fix", handler=DOMAIN, issue_id=issue_id)
 
     async def go_on(self, shown: dict[str, Any], option: str | None = None) -> dict[str, Any]:
@@ -36,7 +35,6 @@ class Dialog:
         return found
 
     async def mend(self, issue_id: str) -> dict[str, Any]:
-        """Press an issue, and the button."""
         return await self.go_on(await self.open(issue_id))
 
     async def _post(self, path: str, **data: str) -> dict[str, Any]:

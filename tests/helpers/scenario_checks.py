@@ -67,7 +67,6 @@ def read_results(hass: HomeAssistant, answer: conversation.ConversationResult) -
 def problems(
     hass: HomeAssistant, turn: Mapping[str, Any], mistake: Mapping[str, Any] | None, heard: Heard
 ) -> Iterator[Problem]:
-    """Yield what is wrong with a turn."""
     wanted = {**turn, **mistake} if mistake else turn
     if mistake and mistake["must"] in ("refused", "asked"):
         wanted["after"] = mistake.get("after", {})

@@ -39,7 +39,6 @@ class Listeners:
 
     @property
     def asked(self) -> dict[str, list[str]]:
-        """Return the questions."""
         return self._heard(lambda one: one.asked, lambda data: bool(data and "actions" in data))
 
     @property

@@ -72,7 +72,6 @@ class Run:
 
     @property
     def id(self) -> str:
-        """Return a name for it."""
         names = [self.theme, self.scenario["name"], *([self.mistake["name"]] if self.mistake else [])]
         return "-".join((*names, self.language))
 
@@ -83,7 +82,6 @@ class Run:
 
     @property
     def expected(self) -> Verdict:
-        """Return how good it is known to be."""
         of_language = localized(
             (self.mistake or self.scenario).get("expected", "good"), self.language, "good"
         )
@@ -100,7 +98,6 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the worst of what was found."""
         return max((problem.verdict for problem in self.problems), default=Verdict.GOOD)
 
 
@@ -117,7 +114,6 @@ def load_runs() -> list[Run]:
 
 
 def _runs_of(theme: str, scenario: Mapping[str, Any]) -> Iterator[Run]:
-    """Yield a scenario in its languages, then its mistakes in the first of them."""
     said = scenario["turns"][0].get("say")
     languages = scenario.get("languages") or (list(said) if isinstance(said, Mapping) else ["en"])
     for language in languages:

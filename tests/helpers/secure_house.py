@@ -129,13 +129,11 @@ class SecureHouse:
         return await self.async_agent(self.server, options)
 
     def state(self, entity_id: str) -> str:
-        """Return a state."""
         found = self.hass.states.get(entity_id)
         assert found is not None
         return found.state
 
     def moved(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return what was called, in order."""
         return [(call.service, call.entity_ids) for call in self.calls]
 
 
@@ -154,7 +152,6 @@ async def ask(
 
 
 def pending_ids(hass: HomeAssistant) -> list[str]:
-    """Return the ids of what waits, over all agents."""
     return [
         action.id
         for entry in hass.config_entries.async_loaded_entries(DOMAIN)

@@ -23,7 +23,6 @@ MONDAY = datetime(2026, 5, 4, 7, tzinfo=dt_util.UTC)
 
 
 def habit(subject: str = COFFEE, value: str = "on", minute: int = 6 * 60 + 31, **more: Any) -> Habit:
-    """Return a habit."""
     name = more.pop("name", subject.partition(".")[2].replace("_", " ").title())
     return Habit(
         id=more.get("id", f"habit-{subject}-{value}"),
@@ -59,25 +58,21 @@ class Home:
         self.switched = async_mock_service(hass, "switch", "turn_on")
 
     def put(self, entity_id: str, state: str, **attributes: Any) -> None:
-        """Put an entity in place and expose it."""
         name = entity_id.partition(".")[2].replace("_", " ").title()
         self.hass.states.async_set(entity_id, state, {"friendly_name": name, **attributes})
         async_expose_entity(self.hass, "conversation", entity_id, True)
 
     async def add(self, server: ModelServer, *habits: Habit, **options: Any) -> None:
-        """Set up an agent that has found habits."""
         self.agent = await async_add_agent(
             self.hass, server, {"proactive_enabled": True, "learning_enabled": True, **options}
         )
         self.found(*habits)
 
     def found(self, *habits: Habit) -> None:
-        """Have the learner find habits."""
         assert self.agent
         self.hass.data[DATA_SHARED].observations.of(self.agent.entry.entry_id).set_habits(habits)
 
     async def morning(self, days: int = 1) -> None:
-        """Let days begin."""
         for _ in range(days):
             now = dt_util.utcnow()
             self.clock.move_to(now.replace(hour=7, minute=0, second=0) + timedelta(days=1))
@@ -85,33 +80,27 @@ class Home:
             await self.hass.async_block_till_done(wait_background_tasks=True)
 
     async def suggested(self, state: str | None = "open") -> list[Any]:
-        """Return what is suggested."""
         data = {"state": state} if state else {}
         found = await self.call("list_suggestions", data)
         return list(found["suggestions"])
 
     async def answer(self, answer: str, context: Context | None = None) -> Any:
-        """Answer the newest suggestion."""
         (newest, *_) = await self.suggested(None)
         data = {"suggestion_id": newest["suggestion_id"], "answer": answer}
         return await self.call("answer_suggestion", data, context or self.admin)
 
     async def call(self, service: str, data: dict[str, Any], context: Context | None = None) -> Any:
-        """Call a service of ours."""
         found = await call_action(self.hass, service, data, context)
         await self.hass.async_block_till_done()
         return found
 
     async def text(self) -> str:
-        """Return what stands in automations.yaml."""
         return await self.hass.async_add_executor_job(self.path.read_text)
 
     async def write(self, text: str) -> None:
-        """Write automations.yaml by hand."""
         await self.hass.async_add_executor_job(self.path.write_text, text)
 
     def notes(self) -> list[str]:
-        """Return what Home Assistant shows."""
         return [note["message"] for note in self.hass.data.get("persistent_notification", {}).values()]
 
 

@@ -23,7 +23,6 @@ class Telegram:
         self.server = server
 
     async def until(self, seen: Callable[[], Any]) -> None:
-        """Wait until something was sent."""
         async with asyncio.timeout(LONG):
             while not seen():
                 await self.server.arrived(len(self.server.requests) + 1)

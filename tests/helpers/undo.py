@@ -7,7 +7,6 @@ from tests.helpers.agent import Agent, call_action
 
 LIGHT = "light.kitchen_ceiling"
 BED = "light.bed_light"
-UNDO = ("activity", {"action": "undo"})
 
 
 def control(action: str, entity_id: str | list[str] = LIGHT, **parameters: Any) -> tuple[str, dict[str, Any]]:

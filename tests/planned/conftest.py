@@ -11,22 +11,18 @@ from tests.helpers.everyday_house import async_pass
 from tests.helpers.planned import ASKS, Wait
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.secure_house import SecureHouse
-from tests.servers.model_server import ModelServer
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Build the house; its clocks show UTC."""
+async def secure(hass: HomeAssistant, secure: SecureHouse) -> SecureHouse:
     await hass.config.async_set_time_zone("UTC")
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
+    return secure
 
 
 @pytest.fixture
-async def agent(secure: SecureHouse, model_server: ModelServer) -> Agent:
+async def agent(secure: SecureHouse) -> Agent:
     """Return an agent of the house that confirms nothing quickly."""
-    return await secure.async_agent(model_server, ASKS)
+    return await secure.async_with(ASKS)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from custom_components.home_agent.safety.answers import says_no
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.announcing import add_speaker, area_of, async_talking_house
+from tests.helpers.checks import for_each
 from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass, shown
 from tests.helpers.further import async_add_further
 from tests.helpers.planned import Wait, planned
@@ -47,7 +48,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 
 @pytest.fixture
 async def satellite(hass: HomeAssistant, agent: Agent) -> Satellite:
-    """Return a satellite in the bedroom."""
     return await async_add_satellite(hass, area_id=area_of(hass, "Bedroom"))
 
 
@@ -471,7 +471,7 @@ async def test_listed_and_cancelled(satellite: Satellite, agent: Agent) -> None:
         agent.server.clear()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "due", "repeat"),
     [
         ({"when": "7am"}, "07:00", None),
@@ -497,7 +497,7 @@ async def test_how_models_write_it(
     assert row.get("repeat") == repeat
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "problem"),
     [
         ({"action": "wake"}, "when: say when"),

@@ -31,12 +31,10 @@ class Ring:
 
     @property
     def here(self) -> dict[str, Any]:
-        """Return where it is spoken to."""
         return {"device_id": self.satellite.device}
 
     @property
     def timers(self) -> list[TimerInfo]:
-        """Return Home Assistant's timers."""
         return list(self.manager.timers.values())
 
     def _on_timer(self, event: TimerEventType, timer: TimerInfo) -> None:
@@ -52,7 +50,6 @@ async def satellite(hass: HomeAssistant) -> Satellite:
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, satellite: Satellite, model_server: ModelServer) -> Agent:
-    """Return an agent."""
     return await async_agent(hass, model_server, {"memory_enabled": False})
 
 

@@ -20,7 +20,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 
 
 async def plan(agent: Agent, entity_id: str | list[str], when: str, **options: Any) -> None:
-    """Plan to turn something on."""
     args = {"action": "turn_on", "entity_id": entity_id, "when": when, **options}
     await agent.act(("ha_control", args))
 

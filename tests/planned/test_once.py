@@ -14,6 +14,7 @@ from homeassistant.const import EVENT_HOMEASSISTANT_STOP
 from homeassistant.core import Context, CoreState, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
+from tests.helpers.checks import for_each
 from tests.helpers.everyday_house import NOW, shown
 from tests.helpers.once import ANNA, BEN, PORCH, WASHER, WINDOW, async_add_things, show, waited_for
 from tests.helpers.planned import ASKS, DOOR, HALL, Wait, made, planned
@@ -225,7 +226,7 @@ async def test_rights_lost_meanwhile(secure: SecureHouse, agent: Agent, wait: Wa
     assert message.endswith(REFUSED[lost])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("when", "why"),
     [
         ("binary_sensor.hidden off", "not exposed"),

@@ -23,13 +23,11 @@ pytestmark = pytest.mark.freeze_time(NOW)
 
 @pytest.fixture
 async def satellite(hass: HomeAssistant) -> Satellite:
-    """Return a satellite in the kitchen."""
     return await async_add_satellite(hass)
 
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent."""
     return await async_agent(hass, model_server)
 
 

@@ -120,7 +120,6 @@ class ChromaServer:
         self.ask("POST", f"{root}/{made['id']}/add", entries)
 
     def names(self, address: ChromaAddress) -> list[str]:
-        """Return the names of the collections of a database."""
         root = f"/tenants/{TENANT}/databases/{address.database}/collections"
         return sorted(str(found["name"]) for found in self.ask("GET", root))
 
@@ -139,13 +138,11 @@ class ChromaServers:
         self._running: dict[Path, ChromaServer] = {}
 
     def get(self, program: Path) -> ChromaServer:
-        """Return a running server."""
         if program not in self._running:
             server = self._running[program] = ChromaServer(program, self._folder / name_of(program))
             server.start()
         return self._running[program]
 
     def stop(self) -> None:
-        """End all."""
         for server in self._running.values():
             server.stop()

@@ -42,7 +42,6 @@ bind-address = "127.0.0.1:{rpc}"
 
 
 def program() -> Path | None:
-    """Return the server, if it was installed."""
     cache = Path(os.environ.get("HOME_AGENT_CACHE") or Path(__file__).parents[2] / ".cache")
     found = Path(os.environ.get(PROGRAM_VARIABLE) or cache / "influxdb/usr/bin/influxd")
     return found if found.exists() else None
@@ -60,7 +59,6 @@ class Written:
 
     @property
     def line(self) -> str:
-        """Return it in the line protocol."""
         domain, _, object_id = self.entity_id.partition(".")
         value = f'"{self.value}"' if isinstance(self.value, str) else self.value
         moment = int(self.at.timestamp())
@@ -79,7 +77,6 @@ class InfluxServer:
 
     @property
     def url(self) -> str:
-        """Return where it answers."""
         return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
@@ -100,7 +97,6 @@ class InfluxServer:
         return name
 
     def write(self, database: str, written: Iterable[Written]) -> None:
-        """Write points."""
         body = "\n".join(item.line for item in written).encode()
         query = urlencode({"db": database, "precision": "s", "u": ADMIN, "p": PASSWORD})
         with urlopen(Request(f"http://127.0.0.1:{self.port}/write?{query}", body), timeout=30) as answer:
@@ -135,7 +131,6 @@ class InfluxStandIn(LoopbackServer):
         self.answer: Reply | None = None
 
     def write(self, written: Iterable[Written]) -> None:
-        """Take points."""
         for item in sorted(written, key=lambda item: item.at):
             points = self._series.setdefault((item.entity_id, item.name), [])
             points.append((item.at.astimezone(UTC), item.value))

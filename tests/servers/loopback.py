@@ -48,7 +48,6 @@ class Captured:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Return the chat messages of the body."""
         return (self.json or {}).get("messages") or []
 
     @property
@@ -87,7 +86,6 @@ class LoopbackServer:
         self._thread: threading.Thread | None = None
 
     def choose(self, request: Captured) -> Reply:
-        """Return the reply to a request."""
         raise NotImplementedError
 
     def render(self, request: Captured, reply: Reply) -> Rendered:
@@ -96,7 +94,6 @@ class LoopbackServer:
 
     @property
     def address(self) -> str:
-        """Return scheme, host and port."""
         return f"http://127.0.0.1:{self.port}"
 
     async def arrived(self, count: int) -> Captured:

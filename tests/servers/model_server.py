@@ -102,7 +102,6 @@ class ModelServer(LoopbackServer):
 
     @override
     def render(self, request: Captured, reply: Reply) -> Rendered:
-        """Return the reply in the protocol the request speaks."""
         if reply.pieces is not None:
             return Rendered(reply.content_type, events=reply.pieces)
         if reply.body is not None or not request.is_chat:

@@ -30,7 +30,6 @@ def other_model_server(socket_enabled: None) -> Iterator[ModelServer]:
 
 @pytest.fixture
 def rest_server(socket_enabled: None) -> Iterator[RestServer]:
-    """Return a web service on loopback."""
     with RestServer() as server:
         yield server
 
@@ -62,7 +61,6 @@ def chroma_between(chroma: ChromaServer) -> Iterator[ChromaBetween]:
 
 @pytest.fixture
 def chroma_stand_in(socket_enabled: None) -> Iterator[ChromaStandIn]:
-    """Return a scripted stand-in for Chroma."""
     with ChromaStandIn() as server:
         yield server
 
@@ -103,6 +101,5 @@ def search_server(socket_enabled: None) -> Iterator[SearchServer]:
 
 @pytest.fixture
 def telegram_server(socket_enabled: None) -> Iterator[TelegramServer]:
-    """Return a stand-in for Telegram."""
     with TelegramServer() as server:
         yield server

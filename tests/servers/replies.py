@@ -16,14 +16,12 @@ class Signal:
         self._future: Future[None] = Future()
 
     def set(self) -> None:
-        """Wake everyone who waits."""
         try:
             self._future.set_result(None)
         except InvalidStateError:
             return
 
     def is_set(self) -> bool:
-        """Tell whether it happened."""
         return self._future.done()
 
     async def wait(self, seconds: float = 120) -> None:
@@ -130,7 +128,6 @@ def html(code: int = 200) -> Reply:
 
 
 def empty() -> Reply:
-    """Answer 200 and nothing."""
     return Reply(body=b"")
 
 
@@ -200,7 +197,6 @@ def _openai_usage(reply: Reply, prompt_bytes: int) -> dict[str, Any]:
 
 
 def openai_message(reply: Reply, model: str, number: int, prompt_bytes: int) -> bytes:
-    """Return a whole chat completion."""
     message: dict[str, Any] = {"role": "assistant", "content": "".join(reply.parts) or None}
     if reply.thinking:
         message["reasoning_content"] = reply.thinking

@@ -11,7 +11,6 @@ type Route = Reply | Callable[[Captured], Reply]
 
 
 def data(value: Any, **options: Any) -> Reply:
-    """Answer in JSON."""
     return Reply(body=json.dumps(value).encode(), **options)
 
 

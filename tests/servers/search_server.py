@@ -27,12 +27,10 @@ class SearchServer(LoopbackServer):
 
     @property
     def queries(self) -> list[str]:
-        """Return what was searched for."""
         return [query for request in self.requests if (query := query_of(request))]
 
     @property
     def sent(self) -> str:
-        """Return everything that reached the server."""
         return "\n".join(
             f"{request.path}?{request.query} {dict(request.headers)} {request.raw.decode('utf-8', 'replace')}"
             for request in self.requests
@@ -60,7 +58,6 @@ class SearchServer(LoopbackServer):
 
 
 def query_of(request: Captured) -> str:
-    """Return what a request searches for."""
     if request.json is not None:
         return str(request.json["query"])
     text = request.query or request.raw.decode()
@@ -68,7 +65,6 @@ def query_of(request: Captured) -> str:
 
 
 def page(html: str, status: int = 200) -> Reply:
-    """Return a web page."""
     return Reply(status=status, body=html.encode(), content_type="text/html; charset=utf-8")
 
 
@@ -93,7 +89,6 @@ def searxng(found: Results) -> str:
 
 
 def searxng_page(found: Results) -> str:
-    """Return the page of SearXNG."""
     articles = "".join(
         f'<article class="result result-default category-general"><a href="{escape(url)}" class="url_header">'
         f'<div class="url_wrapper">{escape(url)}</div></a><h3><a href="{escape(url)}" rel="noreferrer">'

@@ -28,20 +28,17 @@ class _Reader(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Open a tag."""
         if tag not in TAGS:
             self.wrong = f"Unsupported start tag {tag}"
         self.open.append(tag)
 
     @override
     def handle_endtag(self, tag: str) -> None:
-        """Close a tag."""
         if not self.open or self.open.pop() != tag:
             self.wrong = f"Unexpected end tag {tag}"
 
     @override
     def handle_data(self, data: str) -> None:
-        """Take text."""
         self.text += data
 
 
@@ -91,7 +88,6 @@ class TelegramServer(LoopbackServer):
         return self.write(chat, "", photo=photo, **{key: value for key, value in given.items() if value})
 
     def press(self, chat: int, data: str, *, user: int | None = None) -> None:
-        """Let somebody press a button."""
         self._number += 1
         self._push(
             {
@@ -146,7 +142,6 @@ class TelegramServer(LoopbackServer):
 
     @override
     def choose(self, request: Captured) -> Reply:
-        """Answer a call."""
         method = request.path.rpartition("/")[2]
         params = _params(request)
         match method:

@@ -14,9 +14,12 @@ from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
 from tests.helpers.agent import Agent, async_agent
+from tests.helpers.tables import tables
 from tests.helpers.undo import BED, LIGHT, control, undo, undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
+
+TABLES = tables(__file__)
 
 
 async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
@@ -193,7 +196,6 @@ HERE: dict[str, Any] = {"device_id": "kitchen"}
 
 
 async def listed(agent: Agent) -> str:
-    """Return what the list of timers and plans says."""
     return str((await agent.call("timer", action="list", **HERE))["result"])
 
 
@@ -210,70 +212,18 @@ async def test_a_cancelled_plan_is_set_again(agent: Agent) -> None:
 
 def test_the_table(subtests: pytest.Subtests) -> None:
     """Each domain comes back by calls of its own."""
-    for entity_id, before, after, calls in [
-        ("switch.a", ("on", {}), ("off", {}), [("turn_on", {})]),
-        (
-            "light.a",
-            ("on", {"brightness": 90, "color_mode": "hs", "hs_color": (10, 20)}),
-            ("off", {}),
-            [("turn_on", {"brightness": 90, "hs_color": (10, 20)})],
-        ),
-        (
-            "light.a",
-            ("on", {"brightness": 90, "color_mode": "color_temp", "color_temp_kelvin": 2700}),
-            ("on", {"brightness": 90, "color_mode": "hs", "hs_color": (240, 100)}),
-            [("turn_on", {"brightness": 90, "color_temp_kelvin": 2700})],
-        ),
-        (
-            "climate.a",
-            ("off", {"temperature": 18}),
-            ("heat", {"temperature": 22}),
-            [("set_temperature", {"temperature": 18}), ("set_hvac_mode", {"hvac_mode": "off"})],
-        ),
-        (
-            "climate.a",
-            ("heat_cool", {"target_temp_low": 18, "target_temp_high": 24}),
-            ("heat_cool", {"target_temp_low": 20, "target_temp_high": 24}),
-            [("set_temperature", {"target_temp_low": 18, "target_temp_high": 24})],
-        ),
-        (
-            "fan.a",
-            ("on", {"percentage": 33}),
-            ("on", {"percentage": 66}),
-            [("set_percentage", {"percentage": 33})],
-        ),
-        ("cover.a", ("closed", {}), ("open", {}), [("close_cover", {})]),
-        ("number.a", ("4.5", {}), ("7", {}), [("set_value", {"value": 4.5})]),
-        ("select.a", ("low", {}), ("high", {}), [("select_option", {"option": "low"})]),
-        ("input_datetime.a", ("07:30:00", {}), ("08:00:00", {}), [("set_datetime", {"time": "07:30:00"})]),
-        ("lock.a", ("locked", {}), ("unlocked", {}), [("lock", {})]),
-        ("valve.a", ("closed", {}), ("open", {}), [("close_valve", {})]),
-        ("vacuum.a", ("docked", {}), ("cleaning", {}), [("return_to_base", {})]),
-        ("media_player.a", ("off", {}), ("playing", {"volume_level": 0.4}), [("turn_off", {})]),
-        ("counter.a", ("3", {}), ("5", {}), [("set_value", {"value": 3})]),
-    ]:
+    for entity_id, before, after, calls in TABLES["the_table"]:
         with subtests.test(entity_id=entity_id, before=before):
             made = restoring(
                 EarlierState(*before), EarlierState(*after), State(entity_id, *after), late=False
             )
             assert made is not None
-            assert [(call.service, dict(call.data)) for call in made.calls] == calls
+            assert [[call.service, dict(call.data)] for call in made.calls] == calls
 
 
 def test_what_never_comes_back(subtests: pytest.Subtests) -> None:
     """What would open, disarm, sound or start something is refused."""
-    for entity_id, before, after, attributes in [
-        ("lock.a", "unlocked", "locked", {}),
-        ("valve.a", "open", "closed", {}),
-        ("cover.a", "open", "closed", {"device_class": "garage"}),
-        ("alarm_control_panel.a", "disarmed", "armed_away", {}),
-        ("alarm_control_panel.a", "armed_away", "disarmed", {}),
-        ("siren.a", "on", "off", {}),
-        ("vacuum.a", "cleaning", "docked", {}),
-        ("button.a", "unknown", "2026-01-01T00:00:00", {}),
-        ("script.a", "off", "on", {}),
-        ("switch.a", "unavailable", "on", {}),
-    ]:
+    for entity_id, before, after, attributes in TABLES["what_never_comes_back"]:
         with subtests.test(entity_id=entity_id, before=before), pytest.raises(CannotRestoreError):
             restoring(
                 EarlierState(before), EarlierState(after), State(entity_id, after, attributes), late=False

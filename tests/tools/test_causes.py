@@ -18,56 +18,21 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.recorder import DATA_INSTANCE
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
-from tests.helpers.checks import every
+from tests.helpers.checks import every, for_each
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.injection import payloads
 from tests.helpers.lingering import expected_lingering_timers  # noqa: F401 - a fixture
+from tests.helpers.tables import tables
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
+
+TABLES = tables(__file__)
 
 HALL = "light.hallway"
 MOTION = "binary_sensor.hallway_motion"
 VISITOR = "sensor.visitor"
 """What somebody outside has written."""
-MORE = {
-    "automation": [
-        {
-            "id": "hall_by_day",
-            "alias": "Hall by day",
-            "triggers": {"trigger": "state", "entity_id": MOTION, "to": "on"},
-            "actions": {"action": "light.turn_on", "target": {"entity_id": HALL}},
-        },
-        {
-            "id": "visitors",
-            "alias": "Visitors",
-            "triggers": {"trigger": "state", "entity_id": "input_boolean.guests", "to": "on"},
-            "actions": {"action": "script.welcome"},
-        },
-        {
-            "id": "bell",
-            "alias": "Bell",
-            "triggers": {"trigger": "state", "entity_id": VISITOR},
-            "actions": {"action": "light.toggle", "target": {"entity_id": "light.terrace"}},
-        },
-        {
-            "id": "afternoon",
-            "alias": "Afternoon",
-            "triggers": {"trigger": "time", "at": "15:00:00"},
-            "actions": {"action": "scene.turn_on", "target": {"entity_id": "scene.movie_night"}},
-        },
-    ],
-    "script": {
-        "welcome": {
-            "alias": "Welcome",
-            "sequence": [
-                {"action": "light.turn_on", "target": {"entity_id": "light.desk_lamp"}},
-                {"action": "light.turn_on", "target": {"area_id": "hallway"}},
-            ],
-        }
-    },
-}
-"""Automations and a script that run at once, at any time of day."""
 PEOPLE = {"anna": True, "tom": False}
 """People with an account, and whether they are administrators."""
 
@@ -129,8 +94,7 @@ class CauseHouse:
 
 
 async def async_cause_house(hass: HomeAssistant, server: ModelServer, **data: Any) -> CauseHouse:
-    """Set up the demo house, its people and an agent."""
-    await async_demo_house(hass, MORE)
+    await async_demo_house(hass, TABLES["more"])
     assert await async_setup_component(hass, "conversation", {})
     assert await async_setup_component(hass, "input_boolean", {"input_boolean": {"guests": {}}})
     group = Group(id=GROUP_ID_USER, name="Users", policy={"entities": True})
@@ -151,6 +115,7 @@ async def async_cause_house(hass: HomeAssistant, server: ModelServer, **data: An
 pytestmark = pytest.mark.usefixtures("recorder_db_url")  # before Home Assistant is there
 
 __all__ = ["names_lead_home"]
+
 
 DONE = text("Done.")
 
@@ -314,7 +279,7 @@ async def test_what_happened_in_the_home(home: CauseHouse) -> None:
     assert [*upstairs["result"]["why"]] == ["climate.bedroom"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "language", "is_told"),
     [
         ("Why is the hallway light on?", "en", True),

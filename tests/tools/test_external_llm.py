@@ -10,14 +10,15 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.const import (
     CONF_EXTERNAL_DESCRIPTION,
     DEFAULTS,
+    DOMAIN,
     EVENT_CONVERSATION_FINISHED,
 )
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.learned import learned, read
 from tests.helpers.options_pages import is_saved, save as save_page
-from tests.helpers.sensors import enable_all, figure
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import Reply, empty, reset, status, text, thinking, tool_calls
@@ -26,6 +27,25 @@ __all__ = ["names_lead_home"]
 
 KEY = "sk-external-0815"
 TOOL = "query_external_llm"
+
+
+async def enable_all(agent: Agent) -> None:
+    """Switch on the figures that are off by default."""
+    hass = agent.hass
+    registry = er.async_get(hass)
+    for entry in er.async_entries_for_config_entry(registry, agent.entry.entry_id):
+        if entry.domain == "sensor":
+            registry.async_update_entity(entry.entity_id, disabled_by=None)
+    assert await hass.config_entries.async_reload(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+
+def figure(agent: Agent, key: str) -> Any:
+    entity_id = er.async_get(agent.hass).async_get_entity_id(
+        "sensor", DOMAIN, f"{agent.entry.entry_id}_{key}"
+    )
+    assert entity_id is not None
+    return agent.hass.states.get(entity_id)
 
 
 def asks(prompt: str = "Why is the sky blue?", **more: Any) -> Reply:

@@ -37,7 +37,6 @@ class Foreign(llm.Tool):
     description = "Tells how things are"
 
     async def async_call(self, *_: object) -> dict[str, str]:
-        """Answer."""
         return {"state": "home"}
 
 

@@ -15,6 +15,9 @@ from custom_components.home_agent.knowledge.spoken_words import asks_for_all
 from custom_components.home_agent.texts import fold
 from custom_components.home_agent.tools.resolving.resolver import Target, places_in_sentence, resolve
 from homeassistant.core import Context
+from tests.helpers.tables import tables
+
+TABLES = tables(__file__)
 
 ON = frozenset(("light", "switch", "fan", "vacuum", "media_player", "automation"))
 
@@ -26,29 +29,6 @@ ROOMS = {
     "garage": ("Garage", (), None),
     "hall": ("Hall", (), "ground"),
 }
-THINGS: list[tuple[str, str, str | None, dict[str, Any]]] = [
-    ("light.kitchen", "Kitchen Light", "kitchen", {"aliases": ("Küchenlicht", "Main Light")}),
-    ("light.counter", "Counter", "kitchen", {}),
-    ("light.ceiling_kitchen", "Ceiling", "kitchen", {}),
-    ("light.ceiling_bed1", "Ceiling", "bed1", {}),
-    ("light.bedroom_1", "Bedroom 1 Light", "bed1", {}),
-    ("light.bedroom_2", "Bedroom 2 Light", "bed2", {}),
-    ("light.floor_lamp", "Stehlampe", "living", {}),
-    ("light.garage_door", "Garage Door", "garage", {}),
-    ("switch.coffee", "Coffee Machine", "kitchen", {"device_class": "outlet"}),
-    ("switch.coffee_lock", "Coffee Machine Child Lock", "kitchen", {"category": "config"}),
-    ("fan.bedroom", "Bedroom Fan", "bed1", {}),
-    ("vacuum.robo", "Roborock Downstairs", "living", {"device": "Roborock"}),
-    ("media_player.tv", "TV", "living", {"device_class": "tv"}),
-    ("cover.garage_door", "Garage Door", "garage", {"device_class": "garage"}),
-    ("cover.curtain", "Smart Curtain", "living", {"device_class": "curtain"}),
-    ("cover.blind", "Blind", "living", {"device_class": "blind"}),
-    ("lock.front", "Front Door", "hall", {"aliases": ("Haustür",)}),
-    ("lock.back", "Back Door", "kitchen", {}),
-    ("valve.garden", "Garden Valve", None, {}),
-    ("alarm_control_panel.home", "Alarm", "hall", {}),
-    ("sensor.kitchen", "Kitchen", "kitchen", {"device_class": "temperature"}),
-]
 LEVELS = {"ground": ("Ground Floor", "downstairs"), "upper": ("Upstairs",)}
 type Things = Iterable[tuple[str, str, str | None, dict[str, Any]]]
 
@@ -80,8 +60,8 @@ def house_of(
     return HouseSnapshot(version=1, entities=records, areas=areas, floors=floors)
 
 
-HOUSE = house_of(ROOMS, THINGS, LEVELS)
-FLAT = house_of(ROOMS, THINGS, {})
+HOUSE = house_of(ROOMS, TABLES["things"], LEVELS)
+FLAT = house_of(ROOMS, TABLES["things"], {})
 
 
 def find(
@@ -94,7 +74,6 @@ def find(
     many: bool = False,
     **args: Any,
 ) -> list[str]:
-    """Return the ids of what is meant."""
     area = house.areas.get(at) if at else None
     speaker = Speaker(
         context=Context(), language=language, area_id=at, floor_id=area.floor_id if area else None
@@ -123,64 +102,7 @@ def refuse(*expected: str, **kwargs: Any) -> str:
 
 
 def test_finds(subtests: pytest.Subtests) -> None:
-    for args, expected in [
-        ({"entity_id": "light.kitchen"}, ["light.kitchen"]),
-        ({"entity_id": ["light.kitchen", "light.counter"]}, ["light.counter", "light.kitchen"]),
-        ({"entity_id": "Light.Kitchen "}, ["light.kitchen"]),
-        ({"entity_id": "light.kitchen light"}, ["light.kitchen"]),
-        ({"entity_id": "light.Kitchen_Light"}, ["light.kitchen"]),
-        ({"entity_id": "counter"}, ["light.counter"]),
-        ({"entity_id": "light.countr"}, ["light.counter"]),
-        ({"entity_id": "switch.counter"}, ["light.counter"]),
-        ({"entity_id": "light.stehlampe"}, ["light.floor_lamp"]),
-        ({"entity_id": "Kitchen Light"}, ["light.kitchen"]),
-        ({"entity_id": '["light.kitchen"]'}, ["light.kitchen"]),
-        ({"entity_id": "light.ceiling_*"}, ["light.ceiling_bed1", "light.ceiling_kitchen"]),
-        (
-            {"entity_id": "light.*", "area": "Kitchen"},
-            ["light.ceiling_kitchen", "light.counter", "light.kitchen"],
-        ),
-        ({"name": "Kitchen Light"}, ["light.kitchen"]),
-        ({"name": "kitchen-light"}, ["light.kitchen"]),
-        ({"name": "the kitchen light"}, ["light.kitchen"]),
-        ({"name": "kuchenlicht"}, ["light.kitchen"]),
-        ({"name": "Kitchen Light, Küchenlicht"}, ["light.kitchen"]),
-        ({"name": 'light.kitchen "Kitchen Light"'}, ["light.kitchen"]),
-        ({"name": "Counter (Kitchen)"}, ["light.counter"]),
-        ({"name": "Counter, Stehlampe"}, ["light.counter", "light.floor_lamp"]),
-        ({"name": ["Counter", "Stehlampe"]}, ["light.counter", "light.floor_lamp"]),
-        ({"name": "Stehlampen"}, ["light.floor_lamp"]),
-        ({"name": "kichen ligth"}, ["light.kitchen"]),
-        ({"name": "living room stehlampe"}, ["light.floor_lamp"]),
-        ({"name": "Kitchen Ceiling"}, ["light.ceiling_kitchen"]),
-        ({"name": "ceiling", "area": "Küche"}, ["light.ceiling_kitchen"]),
-        ({"name": "lamp", "area": "living room", "domain": "light"}, ["light.floor_lamp"]),
-        ({"name": "Roborock"}, ["vacuum.robo"]),
-        ({"area": "Kitchen", "domain": "light"}, ["light.ceiling_kitchen", "light.counter", "light.kitchen"]),
-        (
-            {"area": "kitchen", "device_class": ["light"]},
-            ["light.ceiling_kitchen", "light.counter", "light.kitchen"],
-        ),
-        (
-            {"area": "Kitchen", "domain": ["lights"]},
-            ["light.ceiling_kitchen", "light.counter", "light.kitchen"],
-        ),
-        ({"area": "Wohnzimer", "domain": "light"}, ["light.floor_lamp"]),
-        ({"area": "upstairs", "domain": "fan"}, ["fan.bedroom"]),
-        ({"floor": "Ground Floor", "domain": "vacuum"}, ["vacuum.robo"]),
-        ({"floor": "kitchen", "domain": "switch"}, ["switch.coffee"]),
-        ({"domain": "['vacuum']", "area": ["Living Room"], "name": None, "floor": ""}, ["vacuum.robo"]),
-        ({"device_class": "fan"}, ["fan.bedroom"]),
-        ({"device_class": ["tv"]}, ["media_player.tv"]),
-        ({"area": "Living Room", "device_class": "curtain"}, ["cover.curtain"]),
-        ({"domain": "cover", "area": "Living Room"}, ["cover.blind", "cover.curtain"]),
-        ({"name": "dining_room", "area": "", "entity_id": "light.counter"}, ["light.counter"]),
-        ({"name": "Haustür"}, ["lock.front"]),
-        ({"name": "front DOOR", "domain": "lock"}, ["lock.front"]),
-        ({"entity_id": "lock.Front_Door"}, ["lock.front"]),
-        ({"domain": "lock", "area": "Hall"}, ["lock.front"]),
-        ({"domain": "valve"}, ["valve.garden"]),
-    ]:
+    for args, expected in TABLES["finds"]:
         with subtests.test(args=args, expected=expected):
             assert find(**args) == expected
 
@@ -257,7 +179,7 @@ class TestSpeaker:
 class TestEverything:
     """All is meant only if all was said."""
 
-    LIGHTS = sorted(entity_id for entity_id, *_ in THINGS if entity_id.startswith("light."))
+    LIGHTS = sorted(entity_id for entity_id, *_ in TABLES["things"] if entity_id.startswith("light."))
 
     def test_all_of_a_kind(self) -> None:
         assert find("turn off all the lights", domain="light") == self.LIGHTS
@@ -282,23 +204,7 @@ class TestEverything:
         assert find("all ceiling lights off", name="Ceiling") == ceilings
 
     def test_all_words(self, subtests: pytest.Subtests) -> None:
-        for sentence, language, said in [
-            ("Turn off all lights", "en", True),
-            ("everything off please", "en", True),
-            ("Mach überall das Licht aus", "de", True),
-            ("éteins toutes les lampes", "fr", True),
-            ("выключи весь свет", "ru", True),
-            ("关掉所有的灯", "zh-Hans", True),
-            ("全部消して", "ja", True),
-            ("불을 모두다 꺼 줘", "ko", True),
-            ("All right, turn off the light", "en", False),
-            ("Alles klar, Licht aus", "de", False),
-            ("allume tout de suite", "fr", False),
-            ("turn off the hall light", "en", False),
-            ("open the blinds all the way", "en", False),
-            ("her lamp", "en", False),
-            ("", "en", False),
-        ]:
+        for sentence, language, said in TABLES["all_words"]:
             with subtests.test(sentence=sentence, language=language):
                 assert asks_for_all(fold(sentence), language) is said
 
@@ -307,21 +213,7 @@ class TestProtected:
     """Locks, covers, valves and alarms are never reached by a guess."""
 
     def test_near_is_not_enough(self, subtests: pytest.Subtests) -> None:
-        for args, entity_id in [
-            ({"name": "Frnt Door"}, "lock.front"),
-            ({"name": "Front Doors"}, "lock.front"),
-            ({"name": "front"}, "lock.front"),
-            ({"entity_id": "lock.frnt"}, "lock.front"),
-            ({"entity_id": "light.front"}, "lock.front"),
-            ({"name": "Garden Valves"}, "valve.garden"),
-            ({"name": "Smart Curtains"}, "cover.curtain"),
-            ({"name": "living room curtains"}, "cover.curtain"),
-            ({"name": "Garage Door", "domain": "cover", "device_class": "door"}, "cover.garage_door"),
-            ({"name": "Smart Curtain", "area": "Livin Room"}, "cover.curtain"),
-            ({"name": "Front Door", "domain": "valve"}, "lock.front"),
-            ({"name": "Alarms"}, "alarm_control_panel.home"),
-            ({"area": "Front Door", "domain": "lock"}, "lock.front"),
-        ]:
+        for args, entity_id in TABLES["near_is_not_enough"]:
             with subtests.test(args=args, entity_id=entity_id):
                 refuse(entity_id, **args)
 
@@ -457,28 +349,6 @@ OWNED = house_of(
     [(f"light.{area}", "Lamp", area, {}) for area in OWNERS],
     {},
 )
-SPOKEN = [
-    ("en", "Mia's bedroom", "mia"),
-    ("en", "the room of Leo", "leo"),
-    ("de", "Mias Zimmer", "mia"),
-    ("de", "im Schlafzimmer von Leo", "leo"),
-    ("fr", "la chambre de Mia", "mia"),
-    ("fr", "chambre de Léo", "leo"),
-    ("es", "el cuarto de Leo", "leo"),
-    ("es", "habitación de Mia", "mia"),
-    ("nl", "Mia's kamer", "mia"),
-    ("nl", "de kamer van Mia", "mia"),
-    ("it", "camera di Mia", "mia"),
-    ("it", "la stanza di Leo", "leo"),
-    ("pt", "quarto da Mia", "mia"),
-    ("pl", "pokój Mii", "mia"),
-    ("pl", "pokoju Mii", "mia"),
-    ("ru", "комната Мии", "mia"),
-    ("ru", "в комнате Лео", "leo"),
-    ("sv", "Mias rum", "mia"),
-    ("da", "Leos værelse", "leo"),
-    ("nb", "rommet til Mia", "mia"),
-]
 OTHERS = [
     ("fr", "la chambre", "bedroom"),
     ("es", "el dormitorio", "bedroom"),
@@ -492,10 +362,10 @@ OTHERS = [
 
 def test_a_room_is_called_by_its_owner(subtests: pytest.Subtests) -> None:
     """ "Chambre de Mia" is Mia's Room, not the Bedroom: in a sentence, and as an area."""
-    for language, said, area_id in [*SPOKEN, *OTHERS]:
+    for language, said, area_id in [*TABLES["spoken"], *OTHERS]:
         with subtests.test(language=language, said=said):
             assert [place.area_ids for place in places_in_sentence(OWNED, said, language)] == [{area_id}]
-            if (language, said, area_id) in SPOKEN:
+            if [language, said, area_id] in TABLES["spoken"]:
                 lights = find(said, house=OWNED, language=language, area=said, domain="light")
                 assert lights == [f"light.{area_id}"]
 
@@ -505,25 +375,11 @@ def test_a_room_of_nobody_here_is_unknown() -> None:
 
 
 FAMILY_ROOMS = ("Bathroom", "Bedroom", "Mia's Bedroom", "Garage", "Kitchen", "Hall")
-FAMILY_THINGS = (
-    ("climate.bathroom", "Floor Heating", "Bathroom", None),
-    ("climate.bedroom", "Thermostat", "Bedroom", None),
-    ("light.anna", "Anna's Bedside Lamp", "Bedroom", None),
-    ("light.tom", "Tom's Bedside Lamp", "Bedroom", None),
-    ("light.mia", "Ceiling Light", "Mia's Bedroom", None),
-    ("light.hall", "Lamp", "Hall", None),
-    ("light.kitchen", "Kitchen Light", "Kitchen", None),
-    ("light.counter", "Counter", "Kitchen", None),
-    ("media_player.tv", "Telly", "Kitchen", "tv"),
-    ("media_player.speaker", "Speaker", "Kitchen", "speaker"),
-    ("cover.garage", "Garage Door", "Garage", "garage"),
-    ("switch.coffee", "Coffee Maker", "Kitchen", None),
-)
 FAMILY = house_of(
     {name: (name, (), None) for name in FAMILY_ROOMS},
     [
         (entity_id, name, area, {"device_class": device_class})
-        for entity_id, name, area, device_class in FAMILY_THINGS
+        for entity_id, name, area, device_class in TABLES["family_things"]
     ],
     {},
 )
@@ -532,43 +388,15 @@ LAMPS = frozenset(("light", "switch", "media_player", "climate"))
 
 def test_words_that_mean_one(subtests: pytest.Subtests) -> None:
     """Devices with English names, in the words of the family."""
-    for language, name, entity_ids in [
-        ("de", "Badheizung", ["climate.bathroom"]),
-        ("pl", "ogrzewanie w łazience", ["climate.bathroom"]),
-        ("ru", "отопление в ванной", ["climate.bathroom"]),
-        ("da", "soveværelsesvarmen", ["climate.bedroom"]),
-        ("de", "Toms Nachttischlampe", ["light.tom"]),
-        ("pl", "lampkę nocną Anny", ["light.anna"]),
-        ("fr", "la lampe de chevet d'Anna", ["light.anna"]),
-        ("es", "altavoz", ["media_player.speaker"]),
-        ("sv", "högtalaren", ["media_player.speaker"]),
-        ("sv", "hallampan", ["light.hall"]),
-        ("it", "macchina del caffè", ["switch.coffee"]),
-        ("de", "Küchenlicht", ["light.counter", "light.kitchen"]),
-        ("en", "kitchen lights", ["light.counter", "light.kitchen"]),
-        ("nl", "Mia's lamp", ["light.mia"]),
-    ]:
+    for language, name, entity_ids in TABLES["words_that_mean_one"]:
         with subtests.test(language=language, name=name):
             assert find(name, house=FAMILY, language=language, name=name, allowed=LAMPS) == entity_ids
 
 
 def test_words_that_are_not_sure(subtests: pytest.Subtests) -> None:
-    for language, name, listed in [
-        ("de", "Nachttischlampe", ("several", "light.anna", "light.tom")),
-        ("fr", "lampe de chevet", ("several", "light.anna", "light.tom")),
-        ("nl", "nachtkastlampje", ("several", "light.anna", "light.tom")),
-        # A part of a name is not enough.
-        ("de", "Kellerlampe", ()),
-        ("de", "Omas Nachttischlampe", ()),
-        ("pl", "kanał", ()),
-        ("es", "lámpara del sótano", ()),
-        ("sv", "piano", ()),
-        # A guess moves no entrance.
-        ("de", "Garagentor", ("cover.garage",)),
-        ("es", "la puerta del garaje", ("cover.garage",)),
-    ]:
+    for language, name, listed in TABLES["words_that_are_not_sure"]:
         with subtests.test(language=language, name=name):
-            for allowed in (LAMPS, frozenset(("cover",))) if listed == ("cover.garage",) else (LAMPS,):
+            for allowed in (LAMPS, frozenset(("cover",))) if listed == ["cover.garage"] else (LAMPS,):
                 error = refuse(
                     *listed, sentence=name, house=FAMILY, language=language, name=name, allowed=allowed
                 )

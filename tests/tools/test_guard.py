@@ -38,7 +38,6 @@ EVENTS = [value for name, value in vars(const).items() if name.startswith("EVENT
 
 
 def nodes(source: str, *kinds: type[ast.AST]) -> Iterator[Any]:
-    """Yield the parts of a file that are of some kinds."""
     yield from (node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds))
 
 
@@ -53,7 +52,6 @@ def using(*ways: str) -> set[str]:
 
 
 def importing(module: str) -> dict[str, set[str]]:
-    """Return what each file imports from a module."""
     return {
         name: {
             alias.name

@@ -11,11 +11,13 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant, ServiceCall, callback
 from tests.helpers.agent import Agent, async_agent
+from tests.helpers.tables import tables
 from tests.helpers.turns import LIGHT
 from tests.servers.model_server import ModelServer
 
+TABLES = tables(__file__)
+
 COUNTER = "light.kitchen_counter"
-ALARM = "alarm_control_panel.home"
 ASKED = ["lock", "alarm_control_panel", "valve", "siren", "cover", "automation"]
 """What would be asked about first."""
 
@@ -33,113 +35,21 @@ def add(hass: HomeAssistant, entity_id: str, state: str, attributes: dict[str, A
 
 
 def serve(hass: HomeAssistant, service: str, act: Callable[[ServiceCall], Any]) -> None:
-    """Let a service do this."""
     hass.services.async_register(*service.split("."), callback(act))
-
-
-TV = {"supported_features": 4 | 8 | 32 | 128 | 1024 | 2048 | 16384, "source_list": ["HDMI 1", "Netflix"]}
-type Row = tuple[
-    str, str, dict[str, Any], dict[str, Any], list[tuple[str, dict[str, Any]]], tuple[str, dict[str, Any]]
-]
-DOMAINS: list[Row] = [
-    ("media_player.tv", "off", TV, {"action": "turn_on", "source": "netflix"},
-     [("turn_on", {}), ("select_source", {"source": "Netflix"})], ("on", {"source": "Netflix"})),
-    ("media_player.tv", "on", {**TV, "volume_level": 0.2}, {"action": "set_volume", "volume": "50%"},
-     [("volume_set", {"volume_level": 0.5})], ("on", {"volume_level": 0.5})),
-    ("media_player.tv", "on", {**TV, "volume_level": 0.2}, {"action": "volume_up", "step": 10},
-     [("volume_set", {"volume_level": 0.3})], ("on", {"volume_level": 0.3})),
-    ("media_player.tv", "on", TV,
-     {"action": "volume_up"}, [("volume_up", {})], ("on", {"volume_level": 0.3})),
-    ("media_player.tv", "on", TV,
-     {"action": "mute"}, [("volume_mute", {"is_volume_muted": True})], ("on", {})),
-    ("media_player.tv", "paused", TV, {"action": "resume"}, [("media_play", {})], ("playing", {})),
-    ("vacuum.robo", "docked", {"supported_features": 8192 | 32, "fan_speed_list": ["Quiet", "Max"]},
-     {"action": "start", "fan_speed": "max"}, [("start", {}), ("set_fan_speed", {"fan_speed": "Max"})],
-     ("cleaning", {"fan_speed": "Max"})),
-    ("vacuum.robo", "cleaning", {"supported_features": 16}, {"action": "turn_off"},
-     [("return_to_base", {})], ("returning", {})),
-    ("lawn_mower.mo", "docked", {"supported_features": 1}, {"action": "start"},
-     [("start_mowing", {})], ("mowing", {})),
-    ("valve.garden", "closed", {"supported_features": 7}, {"action": "open", "position": 40},
-     [("set_valve_position", {"position": 40})], ("open", {"current_position": 40})),
-    ("lock.door", "locked", {"supported_features": 1},
-     {"action": "open"}, [("open", {})], ("opening", {})),
-    ("lock.door", "locked", {}, {"action": "unlock", "code": 1234}, [("unlock", {"code": "1234"})],
-     ("unlocking", {})),
-    ("alarm_control_panel.home", "disarmed", {"supported_features": 2}, {"action": "arm_away"},
-     [("alarm_arm_away", {})], ("arming", {})),
-    ("humidifier.air", "off", {"min_humidity": 30, "max_humidity": 60},
-     {"action": "turn_on", "humidity": 45}, [("turn_on", {}), ("set_humidity", {"humidity": 45})],
-     ("on", {"humidity": 45})),
-    ("humidifier.air", "on", {"supported_features": 1, "available_modes": ["eco", "baby"], "mode": "eco"},
-     {"action": "set_humidity", "humidity": 45, "mode": "baby"},
-     [("set_mode", {"mode": "baby"}), ("set_humidity", {"humidity": 45})],
-     ("on", {"humidity": 45, "mode": "baby"})),
-    ("water_heater.tank", "eco", {"supported_features": 1 | 4, "away_mode": "on"},
-     {"action": "set_temperature", "temperature": 50, "away_mode": False},
-     [("set_away_mode", {"away_mode": False}), ("set_temperature", {"temperature": 50})],
-     ("eco", {"temperature": 50, "away_mode": "off"})),
-    ("water_heater.tank", "eco", {"supported_features": 3, "operation_list": ["eco", "performance"]},
-     {"action": "set_preset", "mode": "Performance"},
-     [("set_operation_mode", {"operation_mode": "performance"})], ("performance", {})),
-    ("siren.roof", "off", {"supported_features": 1 | 2 | 16}, {"action": "turn_on", "duration": 5},
-     [("turn_on", {"duration": 5})], ("on", {})),
-    ("number.speed", "3", {"min": 0, "max": 10, "step": 0.5}, {"action": "decrease"},
-     [("set_value", {"value": 2.5})], ("2.5", {})),
-    ("date.day", "2026-01-01", {}, {"action": "set_value", "value": "2026-03-29"},
-     [("set_value", {"date": "2026-03-29"})], ("2026-03-29", {})),
-    ("cover.blind", "open", {"supported_features": 15, "current_position": 50},
-     {"action": "decrease", "step": "15%"}, [("set_cover_position", {"position": 35})],
-     ("open", {"current_position": 35})),
-    ("light.strip", "on", {"supported_color_modes": ["color_temp"], "min_color_temp_kelvin": 2700},
-     {"action": "set_value", "color_temp": "candle"}, [("turn_on", {"color_temp_kelvin": 2700})],
-     ("on", {"color_temp_kelvin": 2700})),
-    ("light.strip", "on", {"supported_color_modes": ["brightness"]}, {"action": "decrease"},
-     [("turn_on", {"brightness_step_pct": -20})], ("on", {"brightness": 100})),
-    ("fan.air", "on", {"supported_features": 1, "percentage": 33}, {"action": "increase"},
-     [("increase_speed", {})], ("on", {"percentage": 66})),
-    ("fan.air", "off", {"supported_features": 3, "percentage": 0},
-     {"action": "turn_on", "percentage": 66, "oscillate": "yes"},
-     [("turn_on", {"percentage": 66}), ("oscillate", {"oscillating": True})],
-     ("on", {"percentage": 66, "oscillating": True})),
-    ("light.strip", "on", {"supported_color_modes": ["brightness"]},
-     {"action": "set_value", "brightness_pct": 0}, [("turn_off", {})], ("off", {})),
-    ("climate.flat", "off", {"supported_features": 1, "hvac_modes": ["off", "heat"]},
-     {"action": "set_temperature", "temperature": "21,5 °C", "hvac_mode": "HEAT"},
-     [("set_hvac_mode", {"hvac_mode": "heat"}), ("set_temperature", {"temperature": 21.5})],
-     ("heat", {"temperature": 21.5})),
-    ("cover.blind", "open", {"supported_features": 3}, {"action": "set_value", "position": 0},
-     [("close_cover", {})], ("closing", {})),
-    ("timer.eggs", "idle", {}, {"action": "start", "duration": "5 minutes"},
-     [("start", {"duration": 300})], ("active", {})),
-    ("input_datetime.alarm", "06:00:00", {}, {"action": "set_value", "time": "06:30"},
-     [("set_datetime", {"time": "06:30:00"})], ("06:30:00", {})),
-    ("counter.cups", "0", {}, {"action": "increase"}, [("increment", {})], ("1", {})),
-    ("automation.night", "on", {}, {"action": "turn_off"}, [("turn_off", {})], ("off", {})),
-    ("button.bell", "unknown", {},
-     {"action": "press"}, [("press", {})], ("2026-03-29T10:00:00+00:00", {})),
-    ("text.note", "", {}, {"action": "set_value", "value": "milk"}, [("set_value", {"value": "milk"})],
-     ("milk", {})),
-]  # fmt: skip
-"""An entity, its state and attributes, a call, the services that it becomes, and what they leave behind."""
 
 
 async def test_each_domain_gets_its_own_services(
     hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests
 ) -> None:
-    for entity_id, state, attributes, args, expected, after in DOMAINS:
+    for entity_id, state, attributes, args, expected, after in TABLES["domains"]:
         with subtests.test(entity_id=entity_id, args=args):
-            made: list[tuple[str, dict[str, Any]]] = []
+            made: list[Any] = []
+            left = (after[0], {**attributes, **after[1]})
 
-            def act(
-                call: ServiceCall,
-                row: Row = (entity_id, state, attributes, args, expected, after),
-                made: list[Any] = made,
-            ) -> None:
-                made.append(
-                    (call.service, {key: value for key, value in call.data.items() if key != "entity_id"})
-                )
-                hass.states.async_set(row[0], row[5][0], {**row[2], **row[5][1]})
+            def act(call: ServiceCall, made: list[Any] = made, left: Any = left) -> None:
+                data = dict(call.data)
+                made.append([call.service, data])
+                hass.states.async_set(data.pop("entity_id")[0], *left)
 
             add(hass, entity_id, state, attributes)
             for service, _ in expected:
@@ -150,41 +60,11 @@ async def test_each_domain_gets_its_own_services(
             assert set(result["result"]["done"]) == {entity_id}
 
 
-LOCKS, COVERS = "lock, unlock", "open, close"
-REFUSED: list[tuple[str, str, dict[str, Any], dict[str, Any], str]] = [
-    ("media_player.tv", "on", {}, {"action": "volume_up"}, "does not support volume_up"),
-    ("media_player.tv", "on", TV, {"action": "select_source", "source": "Radio"}, "one of HDMI 1, Netflix"),
-    ("vacuum.robo", "docked", {}, {"action": "start"}, "does not support start"),
-    ("climate.flat", "heat", {"supported_features": 1, "max_temp": 35},
-     {"action": "set_temperature", "temperature": 90}, "above 35"),
-    ("climate.flat", "off", {}, {"action": "increase"}, "does not support increase"),
-    ("number.speed", "unknown", {}, {"action": "increase"}, "no value to raise or lower"),
-    ("sensor.heat", "3", {}, {"action": "turn_on"}, "cannot be controlled"),
-    ("todo.list", "3", {}, {"action": "turn_on"}, "cannot be controlled"),
-    ("light.strip", "on", {"supported_color_modes": ["onoff"]}, {"action": "increase"}, "cannot be dimmed"),
-    ("light.strip", "on", {"supported_color_modes": ["rgb"]},
-     {"action": "turn_on", "color": "red", "color_temp": "warm"}, "only one of"),
-    ("light.strip", "off", {}, {"action": "unlock"}, "turn_on, turn_off"),
-    ("lock.door", "locked", {}, {"action": "open"}, "does not support open"),
-    *(("lock.door", "locked", {}, {"action": action}, LOCKS) for action in ("turn_off", "turn_on", "toggle")),
-    ("cover.garage", "closed", {"supported_features": 3}, {"action": "turn_on"}, COVERS),
-    ("cover.garage", "open", {"supported_features": 3}, {"action": "turn_off"}, COVERS),
-    ("cover.garage", "closed", {"supported_features": 3, "device_class": "garage"}, {"action": "toggle"},
-     "say open or close"),
-    ("cover.garage", "closed", {"supported_features": 3}, {"action": "set_position", "position": 30},
-     "does not support position"),
-    *((ALARM, "disarmed", {"supported_features": 3}, {"action": action}, "arm_home, arm_away")
-      for action in ("turn_on", "turn_off", "toggle")),
-    (ALARM, "disarmed", {"supported_features": 3}, {"action": "arm_night"}, "does not support arm_night"),
-]  # fmt: skip
-"""What an entity cannot do, with what the model reads: no action ever means another."""
-
-
 async def test_what_an_entity_cannot_do_is_said_before_any_call(
     hass: HomeAssistant, agent: Agent, subtests: pytest.Subtests
 ) -> None:
     calls = async_capture_events(hass, EVENT_CALL_SERVICE)
-    for entity_id, state, attributes, args, reason in REFUSED:
+    for entity_id, state, attributes, args, reason in TABLES["refused"]:
         with subtests.test(entity_id=entity_id, args=args):
             add(hass, entity_id, state, attributes)
             assert reason in (await agent.call("ha_control", entity_id=entity_id, **args))["error"]

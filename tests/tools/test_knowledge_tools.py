@@ -26,7 +26,6 @@ BEDROOM = {"Wake up", "Reading in bed"}
 
 @pytest.fixture
 async def demo(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in the demo house."""
     await async_demo_house(hass)
     assert await async_setup_component(hass, "conversation", {})
     return await async_add_agent(hass, model_server)
@@ -55,7 +54,6 @@ def told(agent: Agent) -> Any:
 
 
 async def titles(agent: Agent, query: str, source: str | None = "automation") -> list[str]:
-    """Return the titles that a query finds."""
     args = {"query": query} | ({"source": source} if source else {})
     answer = await ask(agent, query, **args)
     assert answer["success"]

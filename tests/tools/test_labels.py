@@ -63,7 +63,6 @@ async def use(
 
 
 def on(hass: HomeAssistant) -> set[str]:
-    """Return what is on."""
     return {
         key for key in (*LIGHTS, "light.secret_light", "switch.garland") if hass.states.is_state(key, "on")
     }

@@ -50,13 +50,11 @@ class Probe(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> Any:
-        """Do it."""
         self.runs += 1
         return await self.action()
 
 
 def give(agent: Agent, action: ProbeAction) -> Probe:
-    """Give an agent the tool."""
     probe = Probe(action)
     handler = agent.entry.runtime_data.handler
     handler.tools["probe"] = probe
@@ -64,8 +62,6 @@ def give(agent: Agent, action: ProbeAction) -> Probe:
 
 
 def returning(value: Any) -> ProbeAction:
-    """Return what returns a value."""
-
     async def action() -> Any:
         return value
 
@@ -73,8 +69,6 @@ def returning(value: Any) -> ProbeAction:
 
 
 def raising(error: BaseException) -> ProbeAction:
-    """Return what raises."""
-
     async def action() -> Any:
         raise error
 

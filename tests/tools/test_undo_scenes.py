@@ -30,7 +30,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 
 
 def is_on(hass: HomeAssistant, *entity_ids: str) -> list[bool]:
-    """Return which lights are on."""
     return [hass.states.is_state(entity_id, "on") for entity_id in entity_ids]
 
 

@@ -58,7 +58,6 @@ class StandInSatellite(AssistSatelliteEntity):
 
     @override
     async def async_announce(self, announcement: AssistSatelliteAnnouncement) -> None:
-        """Note what is said."""
         self._said.append(announcement.message)
 
     @override
@@ -70,14 +69,12 @@ class StandInSatellite(AssistSatelliteEntity):
         self._internal_on_pipeline_event(PipelineEvent(PipelineEventType.STT_END, data))
 
     async def async_answer(self, sentence: str) -> None:
-        """Hear this after the next question."""
         self._answers.append(sentence)
 
 
 async def async_setup_entry(
     _hass: HomeAssistant, _entry: ConfigEntry, add: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the satellites."""
     add(StandInSatellite(room) for room in ROOMS)
     entity_platform.async_get_current_platform().async_register_entity_service(
         "answer", {probatio.Required("sentence"): cv.string}, "async_answer"

@@ -12,7 +12,6 @@ class StandInsFlow(ConfigFlow, domain=DOMAIN):
 
     @override
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Create the entry."""
         return self.async_create_entry(title="Stand-ins", data={})
 
     async def async_step_import(self, _config: dict[str, Any]) -> ConfigFlowResult:

@@ -41,19 +41,16 @@ class StandInSpeaker(MediaPlayerEntity):
 
     @override
     async def async_join_players(self, group_members: list[str]) -> None:
-        """Lead a group."""
         self._attr_group_members = [self.entity_id, *group_members]
         self.async_write_ha_state()
 
     @override
     async def async_unjoin_player(self) -> None:
-        """Play alone."""
         self._attr_group_members = []
         self.async_write_ha_state()
 
     @override
     async def async_play_media(self, media_type: MediaType | str, media_id: str, **kwargs: Any) -> None:
-        """Note what is announced."""
         if kwargs.get(ATTR_MEDIA_ANNOUNCE):
             announced = [*self._attr_extra_state_attributes["announced"], media_id]
             self._attr_extra_state_attributes = {"announced": announced}
@@ -63,5 +60,4 @@ class StandInSpeaker(MediaPlayerEntity):
 async def async_setup_entry(
     _hass: HomeAssistant, _entry: ConfigEntry, add: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the speakers."""
     add(StandInSpeaker(room) for room in ROOMS)

@@ -21,12 +21,10 @@ class StandInVoice(TextToSpeechEntity):
 
     @override
     async def async_get_tts_audio(self, message: str, language: str, options: dict[str, Any]) -> TtsAudioType:
-        """Return silence."""
         return "wav", b""
 
 
 async def async_setup_entry(
     _hass: HomeAssistant, _entry: ConfigEntry, add: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the voice."""
     add([StandInVoice()])

@@ -26,7 +26,6 @@ class StandInUpdate(UpdateEntity):
 
     @override
     async def async_install(self, version: str | None, backup: bool, **kwargs: Any) -> None:
-        """Install it."""
         self._attr_installed_version = self._attr_latest_version
         self.async_write_ha_state()
 
@@ -34,5 +33,4 @@ class StandInUpdate(UpdateEntity):
 async def async_setup_entry(
     _hass: HomeAssistant, _entry: ConfigEntry, add: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the update."""
     add([StandInUpdate()])

@@ -9,13 +9,15 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.secure_house import SecureHouse, agent  # noqa: F401 - a fixture
+from tests.helpers.tables import tables
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
+TABLES = tables(__file__)
+
 TURN_ON = {"action": "turn_on", "entity_id": "light.hall"}
 ONLY_ASKS = "only asks how things are"
-FORBIDDEN = "what is not to be done"
 
 
 async def results(agent: Agent, sentence: str, *calls: dict[str, Any], language: str = "en") -> list[str]:
@@ -32,21 +34,7 @@ async def test_a_call_that_nothing_supports(
 ) -> None:
     """The first call is refused and says why; the same call again is made."""
     agent = await secure.async_agent(model_server, {"history_enabled": False})
-    for language, sentence, reason in [
-        ("en", "Is the hall light on?", ONLY_ASKS),
-        ("en", "is the hall light on", ONLY_ASKS),
-        ("en", "who turned on the hall light", ONLY_ASKS),
-        ("de", "ist das licht im flur an", ONLY_ASKS),
-        ("fr", "est-ce que la lumière est allumée", ONLY_ASKS),
-        ("es", "¿Está encendida la luz?", ONLY_ASKS),
-        ("nl", "staat het licht aan", ONLY_ASKS),
-        ("it", "La luce è accesa?", ONLY_ASKS),
-        ("pl", "czy światło jest włączone", ONLY_ASKS),
-        ("en", "don't turn on the hall light", FORBIDDEN),
-        ("de", "mach das licht im flur nicht an", FORBIDDEN),
-        ("fr", "n'allume pas la lumière", FORBIDDEN),
-        ("nl", "zet het licht niet aan", FORBIDDEN),
-    ]:
+    for language, sentence, reason in TABLES["a_call_that_nothing_supports"]:
         with subtests.test(language=language, sentence=sentence):
             model_server.clear()
             secure.reset()
@@ -90,34 +78,16 @@ async def test_intents_are_held_to_it_too(hass: HomeAssistant, model_server: Mod
 
 
 def show(hass: HomeAssistant, entity_id: str, value: str, **attributes: Any) -> None:
-    """Let an entity show a state."""
     state = hass.states.get(entity_id)
     assert state is not None
     hass.states.async_set(entity_id, value, {**state.attributes, **attributes})
-
-
-CHANGES: list[tuple[str, str, str, dict[str, Any], bool]] = [
-    ("lock.front_door", "unlock", "unlocked", {}, False),
-    ("cover.garage", "open", "open", {}, False),
-    ("cover.garage", "open", "open", {"current_position": 100}, False),
-    ("alarm_control_panel.home", "disarm", "disarmed", {}, False),
-    ("siren.roof", "turn_on", "on", {}, False),
-    ("lock.front_door", "unlock", "locked", {}, True),
-    ("lock.front_door", "unlock", "unlocking", {}, True),
-    ("lock.front_door", "unlock", "unknown", {}, True),
-    ("cover.garage", "open", "opening", {}, True),
-    ("lock.front_door", "unlock", "unlocked", {"assumed_state": True}, True),
-    ("lock.front_door", "open", "unlocked", {}, True),
-    ("cover.garage", "open", "open", {"current_position": 30}, True),
-]
-"""What is to be done with something in a state, and whether somebody is asked."""
 
 
 async def test_only_a_change_is_asked_about(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, subtests: pytest.Subtests
 ) -> None:
     agent = await secure.async_agent(model_server)
-    for entity_id, action, value, attributes, is_asked in CHANGES:
+    for entity_id, action, value, attributes, is_asked in TABLES["changes"]:
         with subtests.test(entity_id=entity_id, value=value, attributes=attributes):
             secure.reset()
             model_server.clear()

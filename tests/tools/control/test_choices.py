@@ -23,7 +23,6 @@ HELPERS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """An agent in a home with helpers."""
     for integration in ("homeassistant", "conversation"):
         assert await async_setup_component(hass, integration, {})
     for domain, config in HELPERS.items():

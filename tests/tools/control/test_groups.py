@@ -42,18 +42,15 @@ class Speaker(MediaPlayerEntity):
         self.others = others
 
     def show(self, state: Is) -> None:
-        """Play or rest."""
         self._attr_state = state
         self.async_write_ha_state()
 
     def form(self, members: list[str]) -> None:
-        """Be in a group."""
         self._attr_group_members = members if len(members) > 1 else []
         self.async_write_ha_state()
 
     @override
     async def async_join_players(self, group_members: list[str]) -> None:
-        """Lead a group with these added."""
         members = list(dict.fromkeys((self.entity_id, *(self._attr_group_members or ()), *group_members)))
         for entity_id in members:
             self.others[entity_id].form(members)

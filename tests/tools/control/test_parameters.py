@@ -13,54 +13,20 @@ from custom_components.home_agent.tools.control.values import read_color
 from custom_components.home_agent.tools.guard import TARGET_KEYS
 from custom_components.home_agent.tools.ha_control import ControlTool
 from homeassistant.const import UnitOfTemperature
+from tests.helpers.tables import tables
+
+TABLES = tables(__file__)
 
 
 def read(
     domain: str, verb: str, unit: str = UnitOfTemperature.CELSIUS, /, **given_parameters: Any
 ) -> dict[str, Any]:
-    """Return the parameters of an action, normalised."""
     _verb, _target, values = read_args({"action": verb, "parameters": given_parameters})
     return normalise(domain, verb, DOMAINS[domain].actions[verb], values, unit)
 
 
 def test_light(subtests: pytest.Subtests) -> None:
-    for written, expected in [
-        ({"brightness_pct": 50}, {"brightness_pct": 50}),
-        ({"brightness_pct": "50%"}, {"brightness_pct": 50}),
-        ({"brightness_pct": "50 %"}, {"brightness_pct": 50}),
-        ({"brightness": 50}, {"brightness_pct": 50}),
-        ({"brightness": "50"}, {"brightness_pct": 50}),
-        ({"brightness": 128}, {"brightness": 128}),
-        ({"brightness": "255"}, {"brightness": 255}),
-        ({"brightness": 100}, {"brightness_pct": 100}),
-        ({"brightness": 0.5}, {"brightness_pct": 50}),
-        ({"brightness": "max"}, {"brightness_pct": 100}),
-        ({"value": 30}, {"brightness_pct": 30}),
-        ({"level": 30}, {"brightness_pct": 30}),
-        ({"Brightness-Percent": 30}, {"brightness_pct": 30}),
-        ({"color": "red"}, {"rgb_color": [255, 0, 0]}),
-        ({"color_name": "Dark Red"}, {"rgb_color": [139, 0, 0]}),
-        ({"color": "rot"}, {"rgb_color": [255, 0, 0]}),
-        ({"color": "#ff8800"}, {"rgb_color": [255, 136, 0]}),
-        ({"color": "#f80"}, {"rgb_color": [255, 136, 0]}),
-        ({"color": "ff8800"}, {"rgb_color": [255, 136, 0]}),
-        ({"rgb_color": [255, 136, 0]}, {"rgb_color": [255, 136, 0]}),
-        ({"rgb": "255, 136, 0"}, {"rgb_color": [255, 136, 0]}),
-        ({"color": "rgb(255,136,0)"}, {"rgb_color": [255, 136, 0]}),
-        ({"color": {"r": 255, "g": 136, "b": 0}}, {"rgb_color": [255, 136, 0]}),
-        ({"color": {"h": 30, "s": 100}}, {"hs_color": [30, 100]}),
-        ({"hs_color": [30, 100]}, {"hs_color": [30, 100]}),
-        ({"color": "warm white"}, {"color_temp_kelvin": 2700}),
-        ({"color_temp": "warm"}, {"color_temp_kelvin": 2700}),
-        ({"color_temp": 2700}, {"color_temp_kelvin": 2700}),
-        ({"color_temp": "2700K"}, {"color_temp_kelvin": 2700}),
-        ({"color_temp": 250}, {"color_temp_kelvin": 4000}),
-        ({"color": "3000K"}, {"color_temp_kelvin": 3000}),
-        ({"brightness_pct": 40, "brightness": 200}, {"brightness_pct": 40}),
-        ({"brightness_pct": 40, "color": None, "effect": "", "rgb_color": []}, {"brightness_pct": 40}),
-        ({"brightness_pct": 40, "transition": "2 s"}, {"brightness_pct": 40, "transition": 2}),
-        ({"brightness_step_pct": -20}, {"brightness_step_pct": -20}),
-    ]:
+    for written, expected in TABLES["light"]:
         with subtests.test(written=written, expected=expected):
             assert read("light", "set_value", **written) == expected
 
@@ -72,36 +38,7 @@ def test_no_colour_is_guessed(subtests: pytest.Subtests) -> None:
 
 
 def test_other_domains(subtests: pytest.Subtests) -> None:
-    for domain, verb, written, expected in [
-        ("climate", "set_temperature", {"temperature": "21.5°"}, {"temperature": 21.5}),
-        ("climate", "set_temperature", {"temperature": "21,5 °C"}, {"temperature": 21.5}),
-        ("climate", "set_temperature", {"temp": "70°F"}, {"temperature": 21.1}),
-        ("climate", "set_temperature", {"value": 20}, {"temperature": 20}),
-        ("climate", "set_hvac_mode", {"mode": "Heat"}, {"hvac_mode": "heat"}),
-        ("climate", "set_hvac_mode", {"hvac_mode": "Heat/Cool"}, {"hvac_mode": "heat_cool"}),
-        ("climate", "set_hvac_mode", {"hvac_mode": "cooling"}, {"hvac_mode": "cool"}),
-        ("media_player", "set_volume", {"volume": 50}, {"volume_level": 0.5}),
-        ("media_player", "set_volume", {"volume_level": 0.5}, {"volume_level": 0.5}),
-        ("media_player", "set_volume", {"volume_level": "50%"}, {"volume_level": 0.5}),
-        ("media_player", "set_volume", {"volume_level": "0.3"}, {"volume_level": 0.3}),
-        ("media_player", "set_volume", {"volume_level": 1}, {"volume_level": 0.01}),
-        ("media_player", "set_volume", {"volume_level": 1.0}, {"volume_level": 1.0}),
-        ("cover", "set_position", {"position": "half"}, {"position": 50}),
-        ("cover", "set_tilt", {"value": 20}, {"tilt_position": 20}),
-        ("fan", "set_speed", {"speed": 66}, {"percentage": 66}),
-        ("humidifier", "set_humidity", {"humidity": "45 %"}, {"humidity": 45}),
-        ("timer", "start", {"duration": "1:30:00"}, {"duration": 5400}),
-        ("timer", "start", {"duration": {"minutes": 5}}, {"duration": 300}),
-        ("timer", "start", {"duration": "1 hour and 10 min"}, {"duration": 4200}),
-        ("input_datetime", "set_value", {"time": "6:30"}, {"time": "06:30:00"}),
-        ("date", "set_value", {"value": "2026-03-29"}, {"date": "2026-03-29"}),
-        ("datetime", "set_value", {"value": "2026-03-29T06:30"}, {"datetime": "2026-03-29 06:30:00"}),
-        ("media_player", "turn_on", {"shuffle": "on", "repeat": "All"}, {"shuffle": True, "repeat": "all"}),
-        ("media_player", "increase", {"by": "10%"}, {"step": 0.1}),
-        ("light", "increase", {"amount": 15}, {"step": 15}),
-        ("climate", "decrease", {"value": "-1.5"}, {"step": 1.5}),
-        ("input_select", "select_option", {"value": "Party"}, {"option": "Party"}),
-    ]:
+    for domain, verb, written, expected in TABLES["other_domains"]:
         with subtests.test(domain=domain, verb=verb):
             assert read(domain, verb, **written) == expected
 
@@ -175,19 +112,7 @@ def test_whatever_is_written_is_read_or_refused(
 
 
 def test_actions_by_other_names(subtests: pytest.Subtests) -> None:
-    for word, verb in [
-        ("Turn On", "turn_on"),
-        ("light.turn_on", "turn_on"),
-        ("media_next_track", "next"),
-        ("start_mowing", "start"),
-        ("dock", "return_to_base"),
-        ("set_brightness", "set_value"),
-        ("resume", "play"),
-        ("select_next", "next"),
-        ("alarm_arm_home", "arm_home"),
-        ("lock", "lock"),
-        ("lock.unlock", "unlock"),
-    ]:
+    for word, verb in TABLES["actions_by_other_names"]:
         with subtests.test(word=word, verb=verb):
             assert read_verb(word) == verb
 

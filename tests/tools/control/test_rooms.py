@@ -90,7 +90,6 @@ async def async_add_robot(
 
 
 def parts(*rooms: str) -> list[str]:
-    """Return the parts of the map that rooms are assigned to."""
     return [f"part of {room}" for room in rooms]
 
 

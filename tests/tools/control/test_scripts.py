@@ -12,72 +12,12 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, call_action, speech
 from tests.helpers.checks import every
 from tests.helpers.secure_house import SecureHouse
+from tests.helpers.tables import tables
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-
-def passing(*fields: str) -> list[dict[str, Any]]:
-    """Return the steps of a script that tells what it got."""
-    data = {"message": "x", "data": {key: f"{{{{ {key} | default('-') }}}}" for key in fields}}
-    return [{"action": "notify.family", "data": data}]
-
-
-MOODS = [{"value": "calm", "label": "Calm"}, {"value": "p", "label": "Party Time"}]
-SCRIPTS: dict[str, dict[str, Any]] = {
-    "announce": {
-        "alias": "Announce",
-        "description": "Says a text on all speakers",
-        "fields": {
-            "message": {"description": "What to say", "required": True, "selector": {"text": {}}},
-            "volume": {"selector": {"number": {"min": 0, "max": 100}}},
-            "mood": {"selector": {"select": {"options": MOODS}}},
-        },
-        "sequence": passing("message", "volume", "mood"),
-    },
-    "bus": {
-        "description": "When the next bus leaves",
-        "fields": {"line": {"selector": {"text": {}}}},
-        "sequence": [
-            {"variables": {"answer": {"minutes": 7, "to": "{{ line }}"}}},
-            {"stop": "done", "response_variable": "answer"},
-        ],
-    },
-    "scene_setter": {
-        "fields": {
-            "where": {"selector": {"area": {}}},
-            "lamps": {"selector": {"entity": {"multiple": True, "filter": {"domain": "light"}}}},
-            "tag": {"selector": {"label": {}}},
-            "for_how_long": {"selector": {"duration": {}}},
-            "at": {"selector": {"time": {}}},
-            "loud": {"selector": {"boolean": {}}},
-        },
-        "sequence": passing("where", "lamps", "tag", "for_how_long", "at", "loud"),
-    },
-    "let_in": {
-        "fields": {"door": {"selector": {"entity": {}}}},
-        "sequence": [{"action": "lock.unlock", "target": {"entity_id": "{{ door }}"}}],
-    },
-    "slow": {
-        "fields": {"message": {"selector": {"text": {}}}},
-        "sequence": [{"wait_for_trigger": [{"trigger": "event", "event_type": "go"}]}, *passing("message")],
-    },
-    "plain": {"sequence": passing()},
-    "water": {
-        "alias": "Water the beds",
-        "fields": {
-            "minutes": {
-                "name": "Length",
-                "description": "How long",
-                "required": True,
-                "example": "10",
-                "selector": {"number": {"min": 1, "max": 30, "unit_of_measurement": "min"}},
-            },
-            "where": {"name": "Room", "selector": {"area": {}}},
-        },
-        "sequence": passing("minutes", "where"),
-    },
-}
+TABLES = tables(__file__)
 
 
 class House:
@@ -109,7 +49,6 @@ class House:
 async def async_house(
     hass: HomeAssistant, server: ModelServer, scripts: dict[str, dict[str, Any]], hidden: str = ""
 ) -> House:
-    """Return a house with scripts, all but one exposed."""
     secure = SecureHouse(hass)
     await secure.async_build()
     assert await async_setup_component(hass, "script", {"script": scripts})
@@ -123,7 +62,7 @@ async def async_house(
 @pytest.fixture
 async def house(hass: HomeAssistant, model_server: ModelServer) -> House:
     """Return the house with scripts that are tools."""
-    return await async_house(hass, model_server, SCRIPTS, hidden="slow")
+    return await async_house(hass, model_server, TABLES["scripts"], hidden="slow")
 
 
 async def test_what_models_are_shown(house: House) -> None:
@@ -166,20 +105,6 @@ async def test_they_follow_the_home(hass: HomeAssistant, house: House) -> None:
     assert house.secure.moved() == []
 
 
-MEANT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    (
-        "announce",
-        {"message": "Hi", "volume": "30 %", "mood": "party time"},
-        {"message": "Hi", "volume": 30, "mood": "p"},
-    ),
-    ("announce", {"message": "Hi", "mood": "CALM"}, {"message": "Hi", "volume": "-", "mood": "calm"}),
-    ("scene_setter", {"where": "Küche"}, {"where": "kitchen"}),
-    ("scene_setter", {"lamps": ["Hall Light"]}, {"lamps": ["light.hall"]}),
-    ("scene_setter", {"lamps": "light.hall"}, {"lamps": ["light.hall"]}),
-    ("scene_setter", {"tag": "night mode"}, {"tag": "night_mode"}),
-    ("scene_setter", {"for_how_long": "5 minutes"}, {"for_how_long": {"seconds": 300}}),
-    ("scene_setter", {"at": "18:30", "loud": "no"}, {"at": "18:30:00", "loud": False}),
-]
 LENGTHS: list[tuple[str, str, Any, int]] = [
     ("Water the beds for ten minutes", "en", "10 minutes", 10),
     ("Water the beds for ten minutes", "en", 10, 10),
@@ -194,7 +119,7 @@ async def test_values_by_meaning(hass: HomeAssistant, house: House, subtests: py
     ar.async_get(hass).async_get_or_create("Kitchen")
     lr.async_get(hass).async_create("Night mode")
     for sentence, language, tool, given, passed in (
-        *(("Make it so", "en", *row) for row in MEANT),
+        *(("Make it so", "en", *row) for row in TABLES["meant"]),
         *(
             (said, code, "water", {"minutes": value}, {"minutes": meant})
             for said, code, value, meant in LENGTHS
@@ -209,31 +134,9 @@ async def test_values_by_meaning(hass: HomeAssistant, house: House, subtests: py
             assert {key: data[key] for key in passed} == passed
 
 
-MAKE, WATER = "Make it so", "Water the beds"
-
-
 async def test_what_does_not_fit(house: House, subtests: pytest.Subtests) -> None:
     """The error says how to go on; what the sentence does not order now is not run."""
-    for sentence, tool, given, problem in [
-        (MAKE, "announce", {"volume": 30}, "message"),
-        (MAKE, "announce", {"message": "Hi", "volume": 300}, "volume"),
-        (MAKE, "announce", {"message": "Hi", "mood": "wild"}, "not one of calm, p"),
-        (MAKE, "announce", {"message": "Hi", "speed": 3}, "speed"),
-        (MAKE, "scene_setter", {"where": "Ballroom"}, "there is no area 'Ballroom'"),
-        (MAKE, "scene_setter", {"tag": "Nothing"}, "there is no label 'Nothing'"),
-        (MAKE, "scene_setter", {"lamps": ["lock.cellar"]}, "does not"),
-        ("Is it announced?", "announce", {"message": "Dinner"}, "only asks"),
-        (WATER, "water", {}, "minutes: is missing (How long, such as 10)"),
-        (WATER, "water", {"minutes": ""}, "is missing minutes. Ask for it if it was not said"),
-        (WATER, "water", {"minutes": 5, "where": "moon"}, "where: area: there is no area 'moon'"),
-        (WATER, "water", {"minutes": 45}, "minutes: 45 is out of range. Allowed: 1 to 30"),
-        (
-            "Water the beds for ten minutes at eight tomorrow",
-            "water",
-            {"minutes": 10, "when": "tomorrow 8:00"},
-            "call ha_control: action activate, entity_id script.water, parameters with its values, and when",
-        ),
-    ]:
+    for sentence, tool, given, problem in TABLES["what_does_not_fit"]:
         with subtests.test(sentence=sentence, tool=tool):
             result = await house.say(sentence, f"script__{tool}", **given)
             assert problem in result["error"]
@@ -278,75 +181,10 @@ async def test_a_long_script_goes_on(
     assert [call.data["data"] for call in house.told] == [{"message": "Dinner"}]
 
 
-JUDGED: dict[str, dict[str, Any]] = {
-    "announce": {
-        "fields": {
-            "message": {"description": "What to say", "required": True, "selector": {"text": {}}},
-            "volume": {"selector": {"number": {"min": 0, "max": 100}}},
-            "loud": {"selector": {"boolean": {}}, "required": True, "default": False},
-        },
-        "sequence": [
-            {"action": "notify.family", "data": {"message": "{{ message }}", "title": "{{ volume }}"}}
-        ],
-    },
-    "open_it": {
-        "fields": {"what": {"selector": {"entity": {}}}, "how": {"selector": {"text": {}}}},
-        "sequence": [{"action": "cover.open_cover", "target": {"entity_id": "{{ what }}"}}],
-    },
-    "by_word": {
-        "fields": {"word": {}},
-        "sequence": [
-            {
-                "action": "lock.unlock",
-                "target": {"entity_id": "{{ 'lock.front_door' if word == 'sesame' else 'lock.none' }}"},
-            }
-        ],
-    },
-    "any_service": {
-        "fields": {"service": {}, "verb": {}},
-        "sequence": [{"action": "lock.{{ verb }}", "target": {"entity_id": "lock.front_door"}}],
-    },
-    "passed_on": {
-        "fields": {"thing": {}},
-        "sequence": [{"action": "script.open_it", "data": {"what": "{{ thing }}"}}],
-    },
-    "passed_on_as_variables": {
-        "fields": {"thing": {}},
-        "sequence": [
-            {
-                "action": "script.turn_on",
-                "target": {"entity_id": "script.open_it"},
-                "data": {"variables": {"what": "{{ thing }}"}},
-            }
-        ],
-    },
-    "overwritten": {
-        "fields": {"what": {}},
-        "sequence": [
-            {"variables": {"what": "cover.garage"}},
-            {"action": "cover.open_cover", "target": {"entity_id": "{{ what }}"}},
-        ],
-    },
-    "answered": {
-        "fields": {"what": {}},
-        "sequence": [
-            {"action": "todo.get_items", "target": {"entity_id": "todo.it"}, "response_variable": "what"},
-            {"action": "cover.open_cover", "target": {"entity_id": "{{ what }}"}},
-        ],
-    },
-    "own_variable": {
-        "fields": {"what": {}},
-        "variables": {"what": "cover.garage", "place": "cover.blind"},
-        "sequence": [{"action": "cover.open_cover", "target": {"entity_id": "{{ place }}"}}],
-    },
-    "plain": {"sequence": [{"action": "light.turn_on", "target": {"entity_id": "light.hall"}}]},
-}
-
-
 @pytest.fixture
 async def judged(hass: HomeAssistant, model_server: ModelServer) -> House:
     """Return the house with scripts that do what their values say."""
-    return await async_house(hass, model_server, JUDGED)
+    return await async_house(hass, model_server, TABLES["judged"])
 
 
 async def run(house: House, script: str, parameters: dict[str, Any] | None, **slots: Any) -> tuple[str, str]:
@@ -398,21 +236,7 @@ async def test_values_that_do_not_fit(judged: House, subtests: pytest.Subtests) 
 
 async def test_a_script_is_judged_with_its_values(judged: House, subtests: pytest.Subtests) -> None:
     """Services and targets that depend on a value are rendered with it, others are restricted."""
-    for script, given, told, moved in [
-        ("open_it", {"what": "cover.blind"}, "", "cover.open_cover"),
-        ("open_it", {"what": "cover.garage"}, "open the Garage", ""),
-        ("open_it", {"what": "the garage"}, "open the Garage", ""),
-        ("open_it", {}, "not known until it runs", ""),
-        ("by_word", {"word": "sesame"}, "unlock the Front Door", ""),
-        ("any_service", {"verb": "lock"}, "", "lock.lock"),
-        ("any_service", {"verb": "unlock"}, "unlock the Front Door", ""),
-        ("passed_on", {"thing": "cover.blind"}, "", "cover.open_cover"),
-        ("passed_on", {"thing": "cover.garage"}, "open the Garage", ""),
-        ("passed_on_as_variables", {"thing": "cover.garage"}, "open the Garage", ""),
-        ("overwritten", {"what": "cover.blind"}, "not known until it runs", ""),
-        ("answered", {"what": "cover.blind"}, "not known until it runs", ""),
-        ("own_variable", {}, "", "cover.open_cover"),
-    ]:
+    for script, given, told, moved in TABLES["a_script_is_judged_with_its_values"]:
         with subtests.test(script=script, given=given):
             question, _ = await run(judged, script, given)
             assert told in question

@@ -16,7 +16,6 @@ from tests.servers.replies import text, tool_calls
 
 @pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """An agent in the demo house."""
     await async_demo_house(hass)
     return await async_add_agent(hass, model_server, {"memory_extraction_enabled": False})
 
@@ -109,7 +108,6 @@ def offered(request: Any) -> dict[str, Any]:
 
 
 async def slots_offered(agent: Agent) -> dict[str, Any]:
-    """Return the slots that a new request offers."""
     agent.server.script([text("It is.")])
     await agent.say("Is it?")
     return offered(agent.server.chats[-1])
