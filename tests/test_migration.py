@@ -59,7 +59,7 @@ async def test_an_entry_of_another_integration(
 ) -> None:
     """An option with another meaning gets its default, and a repair issue lists it."""
     kept = {"llm_temperature": 0.4, "llm_keep_alive": "10m", "streaming_enabled": False}
-    kept |= {"policy_blocked": ["x"]}
+    kept |= {"policy_blocked": ["lock.*", "bad rule!!"]}
     foreign = {
         "vector_db_similarity_threshold": 250.0,
         "session_timeout": 3600,

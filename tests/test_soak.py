@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 TURNS = 600 if THOROUGH else 60
 OURS = "custom_components.home_agent"
 BOUNDS = {
+    "agent.record.MAX_CONVERSATIONS": 4,
     "conversations.history.MAX_CONVERSATIONS": 4,
     "conversations.history.MAX_MESSAGES": 20,
     "memory.extractor.MAX_REFUSED": 4,

@@ -81,6 +81,16 @@ async def test_copy(hass: HomeAssistant, model_server: ModelServer) -> None:
     assert "persona" not in stored(agent, guests)
 
 
+async def test_a_model_that_was_typed_is_not_copied(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Even if it is the one of the connection."""
+    model_server.models = ["test-model", "another"]
+    agent = await async_agent(hass, model_server)
+    guests = await add(hass, agent, llm_model="another", **LIST)
+    assert stored(agent, guests)["llm_model"] == "another"
+    kids = await add(hass, agent, name="Kids", copy_from=guests, llm_model="test-model")
+    assert "llm_model" not in stored(agent, kids)
+
+
 async def test_each_page(hass: HomeAssistant, agent: Agent) -> None:
     """Each page of the menu shows what is stored; the menu ends the dialog after something was saved."""
     guests = await add(hass, agent)

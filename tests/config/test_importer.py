@@ -317,6 +317,13 @@ def test_parts_of_a_request() -> None:
     assert note == ("import_unknown_type", {"name": "t", "type": "rest, digest"})
 
 
+def test_a_script_of_variables_is_no_tool() -> None:
+    """Several steps that only compute are told, and the others are imported all the same."""
+    steps = [{"variables": {"a": 1}}, {"variables": {"_function_result": "{{ a }}"}}]
+    assert converted({"type": "script", "sequence": steps}).left
+    assert converted({"type": "script", "sequence": steps[1:]}).tools
+
+
 def test_json_stays_json() -> None:
     """A quotation mark in an argument then adds no field to what is sent."""
     function = {

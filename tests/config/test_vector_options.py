@@ -137,9 +137,12 @@ async def test_a_real_chroma_server_and_what_it_does_not_have(
         assert {key: shown(result)[key] for key in typed} == typed
         assert not entry.options
         assert not other_model_server.requests
+    typed = {"vector_db_host": f"http://127.0.0.1:{chroma.port}/", "vector_db_ssl": True}
     assert is_saved(
-        await save(hass, entry, "vector_store", embedding(other_model_server) | chroma_at(chroma))
+        await save(hass, entry, "vector_store", embedding(other_model_server) | chroma_at(chroma) | typed)
     )
+    assert {key: entry.options[key] for key in chroma_at(chroma)} == chroma_at(chroma)
+    assert entry.options["vector_db_ssl"] is False
 
 
 @pytest.mark.parametrize(

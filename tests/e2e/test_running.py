@@ -14,8 +14,7 @@ from scripts.lib.agent import (
     set_options,
 )
 from tests.helpers.checks import every
-from tests.servers.model_server import on_path
-from tests.servers.replies import Reply, reset, status, text
+from tests.servers.replies import Reply, reset, text
 
 from .conftest import KEY, Household, switch
 
@@ -53,21 +52,6 @@ async def test_option_reaches_the_next_request(household: Household) -> None:
     await household.say("Good morning")
     assert household.requests("Good morning")[-1].json["max_tokens"] == 321
     await set_options(household.client, household.entry_id, {"llm_max_tokens": 500})
-
-
-async def test_hidden_fields_keep_their_values(household: Household) -> None:
-    """Home Assistant drops what a page does not show; we keep it."""
-    client = household.client
-    search = {"web_search_provider": "searxng", "web_search_url": f"{household.model.address}/search"}
-    household.model.on(on_path("/search"), status(200, {"results": []}))
-    await set_options(client, household.entry_id, search)
-    for provider in ("none", "searxng"):
-        step = await open_options(client, household.entry_id, "web")
-        url = next(part for part in step["data_schema"] if part["name"] == "web_search_url")
-        assert url["description"]["suggested_value"] == search["web_search_url"]
-        assert ("visible" in url) is (not household.home.version.startswith("2026.10."))
-        await save_page(client, step, {"web_search_provider": provider})
-    await set_options(client, household.entry_id, {"web_search_provider": "none"})
 
 
 async def test_sentence_switches_the_light(household: Household) -> None:

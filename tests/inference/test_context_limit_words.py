@@ -13,13 +13,34 @@ def error(message: str, **fields: Any) -> dict[str, Any]:
 
 
 REFUSALS = {
+    "openai": (
+        error(
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001.",
+            code="context_length_exceeded",
+        ),
+        8192,
+        9001,
+    ),
     "vllm": (
         error(
             "This model's maximum context length is 4096 tokens. However, you requested 5100 tokens "
             "(4600 in the messages, 500 in the completion). Please reduce the length of the messages."
         ),
         4096,
-        5100,
+        4600,
+    ),
+    "vllm, newer": (
+        error("The decoder prompt (length 5000) is longer than the maximum model length of 4096. Make sure"),
+        4096,
+        5000,
+    ),
+    "vllm, the answer beside it": (
+        error(
+            "'max_tokens' or 'max_completion_tokens' is too large: 500. This model's maximum context length "
+            "is 8192 tokens and your request has 7900 input tokens"
+        ),
+        8192,
+        7900,
     ),
     "llama.cpp": (
         error(
@@ -31,13 +52,18 @@ REFUSALS = {
         4096,
         5210,
     ),
+    "llama.cpp, words only": (
+        error("request (5210 tokens) exceeds the available context size (4096 tokens), try increasing it"),
+        4096,
+        5210,
+    ),
     "lm studio": (
         error(
             "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded "
             "with context length of only 4096 tokens, which is not enough."
         ),
         4096,
-        5000,
+        None,
     ),
     "anthropic": (error("prompt is too long: 210000 tokens > 200000 maximum"), 200_000, 210_000),
     "gemini": (

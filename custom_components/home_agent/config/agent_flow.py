@@ -111,6 +111,7 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
             checked.fail(CONF_NAME, InvalidInput("name_missing"))
         elif name.casefold() in {title.casefold() for title in (entry.title, *others)}:
             checked.fail(CONF_NAME, InvalidInput("name_taken", name=name[:60]))
+        has_typed_model = CONF_MODEL in checked.values
         if checked.values.get(CONF_MODEL) == entry.data[CONF_MODEL]:
             del checked.values[CONF_MODEL]
         model = checked.values.get(CONF_MODEL)
@@ -127,7 +128,7 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
         if checked.errors:
             return await self._async_show(page, user_input, checked)
         if subentry is None:
-            return await self._async_add(name, checked.values)
+            return await self._async_add(name, checked.values, has_typed_model=has_typed_model)
         of_page = {*(field.key for field in ABOUT), *(PROBED if is_new else ())}
         kept = {key: value for key, value in stored.items() if key not in of_page}
         self.hass.config_entries.async_update_subentry(
@@ -136,8 +137,8 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
         self._has_saved = True
         return await self.async_back()
 
-    async def _async_add(self, name: str, values: dict[str, Any]) -> Any:
-        """Add the agent, and say how to talk to it."""
+    async def _async_add(self, name: str, values: dict[str, Any], *, has_typed_model: bool) -> Any:
+        """Add the agent, and say how to talk to it; a model that was typed is not copied from another one."""
         entry, source = self._get_entry(), values.pop(FIELD_COPY, CONNECTION)
         stored: Mapping[str, Any] = {}
         if source == CONNECTION:
@@ -146,7 +147,7 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
             stored = other.data
         # Nothing of the connection or the household is copied.
         copied = {key: value for key, value in stored.items() if key in OWN_KEYS}
-        if values.get(CONF_MODEL):
+        if has_typed_model:
             copied = {key: value for key, value in copied.items() if key not in (CONF_MODEL, *PROBED)}
         data = {**copied, **values}
         shared = await async_shared(self.hass)

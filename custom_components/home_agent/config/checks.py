@@ -33,7 +33,7 @@ from ..vector.chroma import ChromaAPI
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .choices import async_check_choices
-from .fields import SAVED, Checked
+from .fields import SAVED, Checked, normalise_url
 from .lists import TELEGRAM, bot_chats
 from .probe import (
     async_find_server,
@@ -99,7 +99,7 @@ async def _async_check_web(
             continue
         try:
             typed = typed_endpoint(hass, {f"llm_{part}": value for part, value in chosen.items()})
-            server = await async_find_server(hass, typed)
+            server = await async_find_server(hass, replace(typed, model=""))
             await async_probe_model(hass, replace(typed, base_url=server.base_url))
         except InvalidInput as err:
             part = {"key": "api_key", "model": "model"}.get(err.part, "base_url")
@@ -124,6 +124,24 @@ def _warn_about_cloud(checked: Checked, address: str, step: str) -> None:
     """Show in a step which data leaves the home, if this server is outside it."""
     if is_cloud(address):
         checked.reports.append((step, {"host": yarl.URL(address).host or ""}))
+
+
+def _take_apart(checked: Checked) -> None:
+    """Split an address that was typed as the host."""
+    typed: str = checked.values.get(const.CONF_VECTOR_HOST, "")
+    if not typed or ("/" not in typed and typed.count(":") != 1):
+        return
+    try:
+        url = yarl.URL(normalise_url(typed))
+    except InvalidInput as err:
+        checked.fail(const.CONF_VECTOR_HOST, err)
+        return
+    secure = url.scheme == "https"
+    checked.values[const.CONF_VECTOR_HOST] = url.host
+    if secure or url.explicit_port:
+        checked.values[const.CONF_VECTOR_PORT] = url.port
+    if secure or "://" in typed:
+        checked.values[const.CONF_VECTOR_SSL] = secure
 
 
 EMBEDDING_KEYS: Final = (
@@ -162,6 +180,7 @@ SENTENCE: Final = "light"
 async def _async_check_vector_store(
     hass: HomeAssistant, entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
+    _take_apart(checked)
     defaults = {**DEFAULTS, **entry.data}
     chosen = {**defaults, **checked.values}
     provider, house = chosen[const.CONF_EMBEDDING_PROVIDER], chosen[const.CONF_VECTOR_COLLECTION]

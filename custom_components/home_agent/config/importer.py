@@ -154,8 +154,8 @@ def _script(function: Mapping[str, Any]) -> dict[str, Any]:
     steps = steps if isinstance(steps, list) else [steps]
     step = steps[0] if len(steps) == 1 and isinstance(steps[0], Mapping) else {}
     keys = {str(key) for each in steps if isinstance(each, Mapping) for key in each} - BESIDES
-    if keys == {"variables"} and isinstance(step["variables"], Mapping) and [*step["variables"]] == [RESULT]:
-        return {"type": "template", "value_template": step["variables"][RESULT]}
+    if (given := step.get("variables")) and keys == {"variables"} and [*given] == [RESULT]:
+        return {"type": "template", "value_template": given[RESULT]}
     action = step.get("action") or step.get("service") or step.get("service_template")
     if "response_variable" in keys and (tool := OWN_TOOLS.get(str(action))):
         raise NoTool("import_covered_by", tool=tool)

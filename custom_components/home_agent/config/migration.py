@@ -180,6 +180,8 @@ def _entities(value: Any) -> list[str]:
 def _fits(field: Field, value: Any) -> bool:
     if field.secret or not isinstance(field.selector, CHECKED):
         return True
+    if isinstance(field.selector, SelectSelector | TextSelector) and field.selector.config.get("multiple"):
+        return isinstance(value, list)
     if isinstance(field.selector, BooleanSelector):
         return isinstance(value, bool)
     try:

@@ -108,6 +108,15 @@ PROBE_SECONDS: Final = 90
 
 _VERSIONED = lazy_regex(r"/v\d+[a-z0-9]*(/|$)")
 _NO_LIST = frozenset({501, 505})
+_TELLING: Final = (
+    "no_model_list",
+    "not_an_llm_server",
+    "server_error",
+    "rate_limited",
+    "invalid_auth",
+    "key_needed",
+)
+"""Errors of several addresses of one server, the one worth showing last."""
 
 ERROR_KEYS: Final[dict[ErrorKind, str]] = {
     ErrorKind.AUTH: "invalid_auth",
@@ -155,7 +164,7 @@ async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
     async with _explained(typed, LIST_SECONDS):
         dialect = (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
     known = replace(typed, dialect=dialect)
-    failure: InvalidInput | None = None
+    failures: list[InvalidInput] = []
     for url in candidates(known):
         candidate = replace(known, base_url=url)
         try:
@@ -163,10 +172,10 @@ async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
                 listed = await ModelClient(async_get_clientsession(hass), candidate).model_list()
             return Server(url, [model["id"] for model in listed])
         except InvalidInput as err:
-            failure = err if failure is None or failure.key == "no_model_list" else failure
-            if err.key in ("cannot_connect", "timeout"):
-                break
-    assert failure is not None  # there is always a candidate
+            if err.key not in _TELLING:
+                raise
+            failures.append(err)
+    failure = max(failures, key=lambda err: _TELLING.index(err.key))
     if failure.key == "no_model_list" and (typed.dialect != "auto" or known.dialect == Dialect.AZURE):
         return Server(typed.base_url, [])
     raise failure

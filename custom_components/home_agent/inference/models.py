@@ -1,6 +1,6 @@
 """Requests to a model server, its answers and its failures, independent of the dialect."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from http import HTTPStatus
@@ -161,7 +161,25 @@ _SPENT: Final = lazy_regex(r"insufficient_quota|exceeded your current quota|bill
 
 
 SMALLEST_CONTEXT: Final = 256
-_NUMBER: Final = lazy_regex(r"(?<![\w/.,-])(?:\d{1,3}(?:,\d{3})+|\d{3,9})(?![\w/-])")
+_LIMIT_FIELDS: Final = ("n_ctx", "max_model_len")
+_COUNTED_FIELDS: Final = ("n_prompt_tokens",)
+# The first that fits wins. Between the words and the number may be "is", "of only", brackets and the like.
+_LIMITS: Final = (
+    lazy_regex(r"maximum number of tokens allowed\D{0,20}(\d{1,9})"),
+    lazy_regex(r"> (\d{1,9}) maximum"),
+    lazy_regex(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d{1,9})"),
+    lazy_regex(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d{1,9})"),
+    lazy_regex(r"(?:limit|maximum)(?: is| of|:)? (\d{1,9})"),
+)
+_COUNTED: Final = (
+    lazy_regex(r"(?<!\d)(\d{1,9}) (?:tokens )?in the messages"),
+    lazy_regex(r"resulted in (\d{1,9})"),
+    lazy_regex(
+        r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d{1,9})"
+    ),
+    lazy_regex(r"requested (\d{1,9})"),
+)
+_THOUSANDS: Final = lazy_regex(r"(?<=\d),(?=\d{3}\b)")
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
@@ -264,20 +282,24 @@ def retry_seconds(headers: Any) -> float | None:
 
 
 def _token_numbers(body: Any, message: str) -> tuple[int | None, int | None]:
-    """Return the tokens that a server allows, and those that it counted, as far as it names them.
-
-    In words, the largest number is what was too much, and the first smaller one the limit.
-    """
+    """Return the tokens that a server allows, and those that it counted, as far as it names them."""
     error = body.get("error") if isinstance(body, Mapping) else None
     fields = error if isinstance(error, Mapping) else {}
-    named = [fields.get(name) for name in ("n_ctx", "n_prompt_tokens")]
-    if all(type(value) is int and value >= SMALLEST_CONTEXT for value in named):
-        return named[0], named[1]
-    numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(message)]
-    numbers = [number for number in numbers if number >= SMALLEST_CONTEXT]
-    largest = max(numbers, default=None)
-    limit = next((number for number in numbers if largest is not None and number < largest), None)
-    return (largest, None) if limit is None else (limit, largest)
+    words = _THOUSANDS.sub("", message.lower())
+    limit = _field(fields, _LIMIT_FIELDS) or _first_number(_LIMITS, words)
+    return limit, _field(fields, _COUNTED_FIELDS) or _first_number(_COUNTED, words)
+
+
+def _field(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    values = (fields.get(name) for name in names)
+    return next((value for value in values if isinstance(value, int) and value >= SMALLEST_CONTEXT), None)
+
+
+def _first_number(patterns: Sequence[re.Pattern[str]], words: str) -> int | None:
+    for pattern in patterns:
+        if (match := pattern.search(words)) and int(match[1]) >= SMALLEST_CONTEXT:
+            return int(match[1])
+    return None
 
 
 class Priority(IntEnum):

@@ -241,11 +241,11 @@ def holds(hass: HomeAssistant, condition: str | None, night: QuietHours) -> bool
             state
             for state in hass.states.async_all(("weather", "sensor"))
             if state.state not in GONE
-            and is_exposed(hass, state.entity_id)
             and (
                 state.domain == "weather"
                 or state.attributes.get(ATTR_DEVICE_CLASS) == SensorDeviceClass.PRECIPITATION_INTENSITY
             )
+            and is_exposed(hass, state.entity_id)
         ]
         wet = (
             state.state in WET if state.domain == "weather" else (as_number(state.state) or 0.0) > 0

@@ -14,6 +14,7 @@ import probatio
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 
+from ..domains import DOMAINS
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.names import without_article
 from ..knowledge.speaker import persons
@@ -381,7 +382,8 @@ class MemoryTool(HomeAgentTool):
         to be called. Text that is judged more strictly, with a code or of an unknown speaker, is a memory's.
         """
         pair = _PAIR.fullmatch(text)
-        if pair and _ENTITY_ID.search(pair[2]):  # what a device is called is in no profile of a person
+        device = _ENTITY_ID.search(pair[2]) if pair else None
+        if device and device[0].partition(".")[0] in DOMAINS:  # what a device is called is in no profile
             pair = None
         name = run.speaker.person or ""
         shared = household and is_households(text, run.sentence, name)

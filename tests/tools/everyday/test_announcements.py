@@ -152,6 +152,25 @@ async def test_what_was_looked_up_is_not_said_aloud(house: TalkingHouse) -> None
     assert house.said == {}
 
 
+async def test_nor_by_an_automation(house: TalkingHouse) -> None:
+    """Its messages are judged with whose words they are, as one that is said now."""
+    await house.agent.set_options(allow_automations=True)
+    anna = await house.hass.auth.async_get_user(house.anna.user_id or "")
+    assert anna is not None
+    anna.is_owner = True
+    memory = {"content": "Tom is allergic to hazelnuts", "person": "person.anna"}
+    await house.hass.services.async_call("home_agent", "add_memory", memory, blocking=True)
+    tell = {"action": "notify_person", "area": "Kitchen", "message": "Tom verträgt keine Haselnüsse"}
+    daily = {"action": "create", "triggers": [{"trigger": "time", "at": "7:00"}], "actions": [tell]}
+    await house.agent.act(
+        ("recall_memory", {"query": "cake"}),
+        ("automation", daily),
+        sentence="Say each morning in the kitchen in German why there is no cake",
+        context=house.anna,
+    )
+    assert "needs a person's confirmation each time" in str(house.agent.results)
+
+
 REMEMBERED = """
     Anna has lupus and goes to the clinic on Mondays; Tom is allergic to hazelnuts; Anna likes green tea
     Tom goes swimming on Tuesdays; Tom has piano lessons on Thursday at five; Anna is pregnant

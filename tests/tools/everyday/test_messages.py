@@ -64,6 +64,22 @@ async def test_a_message_reaches_the_person(
     assert "anna" not in unknown["error"]
 
 
+async def test_the_receiver_of_tools_of_other_agents(
+    hass: HomeAssistant, model_server: ModelServer, phones: Phones
+) -> None:
+    """Whoever is named hears it alone, by the most telling of several fields, whatever their order."""
+    agent = await async_agent(hass, model_server, {"notify_targets": TARGETS})
+    for name, to in (
+        ("notify", {"target": "anna"}),
+        ("send_message", {"target": ["Anna"]}),
+        ("notify", {"entity_id": "media_player.kitchen", "person": "Anna"}),
+        ("notify_person", {"target": "Anna"}),
+    ):
+        await agent.act((name, {**to, "message": "Hi"}), sentence="Tell Anna hi")
+    assert said(phones, "anna_phone") == ["Hi"] * 4
+    assert said(phones, "ben_phone") == []
+
+
 async def test_nobody_can_be_reached(agent: Agent) -> None:
     """Without targets a model is not told of the tool, and a call says why it cannot work."""
     answer = await agent.call("notify_person", person="Anna", message="Hi")

@@ -396,15 +396,15 @@ def judge_switch(run: ToolRun, entity_id: str, user: User | None, *, on: bool) -
 
 
 async def async_check_allowed(
-    automation: OwnAutomation, run: ToolRun, kept: str = "it is not restored"
+    calls: Iterable[ServiceCall], run: ToolRun, alias: str = "This", kept: str = "it is not restored"
 ) -> None:
     """Raise PermissionDenied if an automation calls what is not free for the speaker now."""
     speaker = unattended(run.speaker)
-    for call in calls_in(automation.config):
+    for call in calls:
         if await run.guard.async_foresee([call], speaker) is not None:
             raise PermissionDenied(
-                f"{automation.alias} calls {call.domain}.{call.service}, which needs a person's confirmation "
-                f"each time, so {kept}. Say so"
+                f"{alias} calls {call.domain}.{call.service}, which needs a person's confirmation each time, "
+                f"so {kept}. Say so"
             )
 
 
@@ -449,7 +449,7 @@ async def async_undo_edit(edit: AutomationEdit, own: OwnAutomations, run: ToolRu
     if edit.before is None:
         await async_remove(run.hass, automation.id)
     else:
-        await async_check_allowed(edit.before, run)
+        await async_check_allowed(calls_in(edit.before.config), run, edit.before.alias)
         await async_add(run.hass, edit.before.id, edit.before.config, context)
     own.note_undone(edit)
     note_in_journal(run, "undo", automation.alias, undo=True)

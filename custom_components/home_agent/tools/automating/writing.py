@@ -478,6 +478,9 @@ async def async_begin_nothing() -> None:
     """Begin a step, which is a part of what is asked about."""
 
 
+UNCHANGED: Final = "nothing is created or changed"
+
+
 class ActionReader:
     """Reads what an automation is to do, step by step."""
 
@@ -489,10 +492,12 @@ class ActionReader:
         self._messages = messages
         self._gated = gated
         self.steps: list[FrozenPlan] = []
+        self.calls: list[ServiceCall] = []
         self.config: list[Config] = []
         """The steps as Home Assistant writes them."""
 
     def _add(self, calls: Sequence[ServiceCall], seconds: int = 0, ends: Sequence[ServiceCall] = ()) -> None:
+        self.calls += (*calls, *ends)
         frozen = tuple(map(frozen_call, calls))
         self.steps.append(FrozenPlan(calls=frozen, hold=seconds, begin=async_begin_nothing))
         waits = [{"delay": as_duration(seconds)}] if seconds else []
@@ -876,7 +881,7 @@ class AutomationTool(HomeAgentTool):
         config = {"alias": alias, "description": description, **config}
         after = replace(own, alias=alias, config=config, outside=own.outside or run.tainted)
         # A part that stays may call what nobody may have called now.
-        await async_check_allowed(after, run, "nothing is created or changed")
+        await async_check_allowed(calls_in(config), run, after.alias, UNCHANGED)
         await async_check(run.hass, after.id, config)
 
         async def write() -> None:
@@ -912,6 +917,8 @@ class AutomationTool(HomeAgentTool):
         if is_new or args.get("actions"):
             for item in _items(args.get("actions"), "actions") or [None]:
                 await actions.async_read(item)
+            # Judged as they were read: their form for Home Assistant does not say whose words a message has.
+            await async_check_allowed(actions.calls, run, kept=UNCHANGED)
             config["actions"] = actions.config
             config["mode"] = "restart" if any(step.hold for step in actions.steps) else "single"
         if config == earlier and not args.get("name"):

@@ -357,11 +357,14 @@ def _as_message(call: llm.ToolInput, word: str, *, has_timer: bool) -> llm.ToolI
     is_message = call.tool_name == NOTIFY or (word in MESSAGE_NAMES and not _SCRIPT.match(call.tool_name))
     if UNPARSED in given or not is_message:
         return call
-    nested = given.get("target")
+    if isinstance(given.get("target"), dict):
+        given = {**{key: value for key, value in given.items() if key != "target"}, **given["target"]}
     args: dict[str, Any] = {}
-    for key, value in {**given, **(nested if isinstance(nested, dict) else {})}.items():
-        if value and value != nested and key not in MESSAGE_BESIDE:
-            args.setdefault(_MESSAGE_SLOTS.get(key, key), value)
+    # Our own names count before others, and of these the most telling one: the first of the table.
+    others = [key for key in _MESSAGE_SLOTS if key in given]
+    for key in (*(key for key in given if key not in _MESSAGE_SLOTS), *others):
+        if given[key] and key not in MESSAGE_BESIDE:
+            args.setdefault(_MESSAGE_SLOTS.get(key, key), given[key])
     if call.tool_name != NOTIFY:
         args.setdefault("person", ALL)
     receiver = ", ".join(texts(args.get("person")))

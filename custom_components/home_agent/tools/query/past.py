@@ -1,6 +1,6 @@
 """States of the past as a query answers them: what the recorder's data comes to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby, pairwise
@@ -10,6 +10,10 @@ from homeassistant.components.sensor import ATTR_STATE_CLASS
 from homeassistant.const import (
     ATTR_DEVICE_CLASS,
     ATTR_UNIT_OF_MEASUREMENT,
+    COMPRESSED_STATE_ATTRIBUTES,
+    COMPRESSED_STATE_LAST_CHANGED,
+    COMPRESSED_STATE_LAST_UPDATED,
+    COMPRESSED_STATE_STATE,
     PERCENTAGE,
     STATE_UNAVAILABLE,
     STATE_UNKNOWN,
@@ -41,6 +45,8 @@ MAX_ROWS = 20_000
 STATISTICS_FROM: Final = timedelta(days=2)
 """Longer periods of sensors are read from hourly statistics where there are any."""
 _INSTANT: Final = timedelta(microseconds=1)
+_FIRST_STEP: Final = timedelta(hours=6)
+_FEW_ROWS: Final = 2_000
 _GAPS: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN, "", "None"})
 _METERS: Final = frozenset({"total", "total_increasing"})
 
@@ -233,33 +239,40 @@ def _read_all(hass: HomeAssistant, wanted: Sequence[Recorded], period: Period, a
 
 
 def _read_samples(hass: HomeAssistant, item: Recorded, period: Period) -> None:
-    """Read the changes in a period, of the state only the newest: a chatty sensor never fills the memory."""
-    from homeassistant.components.recorder.history import (  # noqa: PLC0415
-        get_significant_states,
-        state_changes_during_period,
-    )
+    """Read the changes in a period, backwards in growing steps: a chatty sensor never fills the memory."""
+    from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
 
-    entity_id, start, end = item.state.entity_id, period.start - _INSTANT, period.end + _INSTANT
-    if item.attribute is None:
-        states = state_changes_during_period(
-            hass, start, end, entity_id, no_attributes=True, descending=True, limit=MAX_ROWS
-        ).get(entity_id, [])
-    else:
-        read = get_significant_states(hass, start, end, [entity_id], significant_changes_only=False)
-        states = [state for state in read.get(entity_id, []) if isinstance(state, State)][::-1]
-    item.is_cut = len(states) >= MAX_ROWS
-    samples = [
-        # The state before the period begins with it.
-        Sample(
-            max(
-                (state.last_changed if item.attribute is None else state.last_updated).timestamp(),
-                period.start.timestamp(),
-            ),
-            item.value_of(state.attributes, state.state),
-        )
-        for state in reversed(states)
-    ]
-    runs = groupby(samples, key=lambda sample: sample.value)
+    is_of_state = item.attribute is None
+    newest_first: list[list[Sample]] = []
+    end, step = period.end, _FIRST_STEP
+    while end > period.start and sum(map(len, newest_first)) <= MAX_ROWS:
+        start = max(period.start, end - step)
+        is_first = start == period.start
+        rows: Iterable[Any] = get_significant_states(
+            hass,
+            start - (_INSTANT if is_first else timedelta()),
+            end + _INSTANT,
+            [item.state.entity_id],
+            include_start_time_state=is_first,
+            significant_changes_only=is_of_state,
+            no_attributes=is_of_state,
+            compressed_state_format=True,
+        ).get(item.state.entity_id, [])
+        part: list[Sample] = []
+        for row in rows:
+            at = row[COMPRESSED_STATE_LAST_UPDATED]
+            if is_of_state:
+                at = row.get(COMPRESSED_STATE_LAST_CHANGED) or at
+            value = item.value_of(row.get(COMPRESSED_STATE_ATTRIBUTES) or {}, row[COMPRESSED_STATE_STATE])
+            # The state before the period begins with it.
+            part.append(Sample(max(at, start.timestamp()), value))
+        newest_first.append(part)
+        end = start
+        if len(part) < _FEW_ROWS:
+            step *= 4
+    samples = [sample for part in reversed(newest_first) for sample in part]
+    item.is_cut = end > period.start or len(samples) > MAX_ROWS
+    runs = groupby(samples[-MAX_ROWS:], key=lambda sample: sample.value)
     item.samples = [next(run) for _value, run in runs]
 
 
