@@ -33,7 +33,7 @@ async function addIntegration() {
   for (const [name, text] of Object.entries(settings.connection)) await fillField(name, text);
   await shoot("2-connection");
   await press(/^\s*Next\s*$/);
-  await until("the models", () => shows("Choose a model"));
+  await until("the models", () => shows("Models that do well"));
   await shoot("3-model");
   await press(/^\s*Next\s*$/);
   seen.ready = await until("the last page", () => shows("Sentences to try first"));
