@@ -605,7 +605,7 @@ def _closing(names: str, ends: str = "end") -> re.Pattern[str]:
     """Return the pattern of the end of a block; in a name, `_` also matches its look-alike."""
     name, end = (words.replace(" ", "|").replace("_", "[_\u2581]") for words in (names, ends))
     return lazy_regex(
-        rf"<[|\uff5c]?/(?:{name})[ \t]{{0,3}}[|\uff5c]?>|<(?:{name})\|>|\[/(?:{name})\]"
+        rf"<[|\uff5c]?/(?:{name})[|\uff5c]?>|<(?:{name})\|>|\[/(?:{name})\]"
         rf"|<[|\uff5c]?(?:{end})[|\uff5c]?>|{_END_OF_TURN}|{_HEADER_AHEAD}",
         re.IGNORECASE,
     )

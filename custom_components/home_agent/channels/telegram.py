@@ -698,9 +698,6 @@ class TelegramBridge:
         return await self._async_say("telegram_forgotten", memory=fitting[0].content)
 
 
-"""Key of the items of the option, beside the person."""
-
-
 def read_chats(stored: Iterable[Mapping[str, Any]]) -> dict[int, str]:
     """Return the person of each chat."""
     return {int(item[CHAT]): item[PERSON] for item in stored}

@@ -851,7 +851,7 @@ class AutomationTool(HomeAgentTool):
         sentence, alias = one_line(_without_marks(run.sentence), MAX_SENTENCE), str(config.pop("alias", ""))
         who = plain(run.speaker.person or "") or "an administrator"
         record = f"{RECORDED[before is not None]}{who} on {dt_util.now():%Y-%m-%d %H:%M}: {sentence}"
-        description = "\n".join(filter(None, (str(config.pop("description", "")), record)))
+        description = "\n".join(filter(None, (str(config.pop("description", None) or ""), record)))
         if before is None:
             others = known_automations(run.hass, self.own)
             for other in others:
