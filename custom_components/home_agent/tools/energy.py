@@ -302,7 +302,7 @@ def _devices(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
             ids += [other.entity_id for other in er.async_entries_for_device(registry, entry.device_id)]
         shown = next((entity_id for entity_id in ids if run.reader.sees(entity_id)), None)
         if shown is None or len(used) == 10:
-            others += amount
+            others += 0.0 if device.get("included_in_stat") else amount  # its meter counts it already
         elif statistic in counted.amounts:
             record = run.house.entities.get(shown)
             name = clean(device.get("name") or (record.name if record else statistic), NAME_CHARS)
