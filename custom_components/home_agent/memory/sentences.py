@@ -125,16 +125,16 @@ class WordIndex:
         begins = {word[:STEM] for word in asked}
         near = [(key, *kept) for key, kept in self._texts.items() if not begins.isdisjoint(kept[1])]
         for word in asked:
-            exact = {key for key, own, _stems in near if word in own}
-            alike = exact
-            if len(word) >= STEM:
-                alike = {key for key, _own, stems in near if word[:STEM] in stems}
-            weight = rarity(max(len(self._texts), FEW), len(alike))
+            stem = word[:STEM]
+            hits = [(key, word in own) for key, own, stems in near if stem in stems]
+            if len(word) < STEM:
+                hits = [hit for hit in hits if hit[1]]
+            weight = rarity(max(len(self._texts), FEW), len(hits))
             whole += weight
-            for key in alike:
-                scores[key] = scores.get(key, 0.0) + weight * (1.0 if key in exact else STEM_SHARE)
-        ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-        return list(islice(((key, score / whole) for key, score in ranked if allows(key)), limit))
+            for key, is_exact in hits:
+                scores[key] = scores.get(key, 0.0) + (weight if is_exact else weight * STEM_SHARE)
+        ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+        return list(islice(((key, scores[key] / whole) for key in ranked if allows(key)), limit))
 
     def alike(self, text: str, least: float) -> list[tuple[str, float]]:
         """Return the sentences that share at least such a part of their words with a text, the best first.
