@@ -10,6 +10,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.pauses import everything, pause
+from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, html, reset, status, text
 
@@ -152,9 +153,13 @@ async def test_a_key_that_its_template_renders_anew(hass: HomeAssistant, model_s
     hass.states.async_set("sensor.vault", "sk-old")
     agent = await async_agent(hass, model_server, llm_api_key="{{ states('sensor.vault') }}")
     hass.states.async_set("sensor.vault", "sk-new")
-    model_server.default = status(401, "no")
+
+    def answer(request: Captured) -> Reply:
+        is_new = request.headers["authorization"] == "Bearer sk-new"
+        return text("Once upon a time.") if is_new else status(401, "no")
+
+    model_server.default = answer
     await agent.say("Tell me a story")
-    model_server.default = text("Once upon a time.")
     await hass.async_block_till_done()
     assert hass.config_entries.flow.async_progress() == []
     assert speech(await agent.say("Tell me a story")) == "Once upon a time."
