@@ -164,7 +164,7 @@ async def test_a_code_in_any_form(
     caplog: pytest.LogCaptureFixture,
     subtests: pytest.Subtests,
 ) -> None:
-    """It stands in no event, no store, no log and no answer of the action, whether the call fits or not."""
+    """No event, store, log or action response contains it, whether the call fits or not."""
     await secure.async_agent(model_server)
     user = MockUser(name="Anna", is_owner=True).add_to_hass(hass)
     for shape, call in TABLES["shapes"].items():

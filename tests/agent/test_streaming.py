@@ -199,7 +199,7 @@ async def test_a_listener_that_fails_leaves_nothing_behind(
 
 
 async def test_a_model_that_begins_inside_a_thought(model_server: ModelServer, agent: Agent) -> None:
-    """Its prompt opens the thought, so only its end stands in the reply; one without a thought is heard."""
+    """Its prompt opens the thought, so the reply has only its end; without a thought it is spoken."""
     reply = ("The person asks ", "for the light.", "</think>", "The light is on.")
     model_server.script([text(chunks=reply), text("Yes."), text(chunks=["Yes, ", "it is."])])
     await hear(agent, "Is the light on?", **VOICE)

@@ -184,7 +184,7 @@ class ContextManager:
         return stable._replace(slots=(self._moment(request), known, *slots))
 
     def known(self, speaker: Speaker, budget: Budget) -> Slot:
-        """Return all that a speaker may know of people, as far as it stands in every request."""
+        """Return all that a speaker may know of people, as far as every request contains it."""
         return everything_known(self._setup, speaker, budget)[0]
 
     def _moment(self, request: ContextRequest) -> Slot:

@@ -388,7 +388,7 @@ class SemanticIndex:
             if not (vectors := await _async_vectors(embedder, batch)):
                 continue
             if (new := _fingerprint(embedder, next(iter(vectors.values())))) != made_now:
-                # The model was replaced meanwhile, so the collection is made anew.
+                # The model has been replaced in the meantime, so the collection is built again.
                 self._made_now = made_now = new
                 await store.async_create(collection, made_now)
                 asked = {document.id for document in batch}

@@ -130,7 +130,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _texts(args: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Yield the keys, texts and numbers of arguments, and whether each stands in a secret value."""
+    """Yield the keys, texts and numbers of arguments, and whether each is part of a secret value."""
     waiting: list[tuple[Any, bool]] = [(args, False)]
     while waiting:
         value, inside = waiting.pop()
