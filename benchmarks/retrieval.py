@@ -273,7 +273,7 @@ def _spoken(hass: HomeAssistant, areas: Sequence[str], language: str) -> list[Qu
 
 
 async def _reached() -> Table:
-    """Return what percentage of the meant entities the first request contains; smaller homes are listed whole."""
+    """Return what percentage of the meant entities the first request has; smaller homes are listed whole."""
     columns = ("entities", "sentences", "queries", "in the request %", "goal")
     columns += ("median tokens", "most tokens", "goal")
     table = Table("R1/P5", "the captured first request, English, defaults", columns)
